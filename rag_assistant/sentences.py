@@ -1,0 +1,151 @@
+"""Sentence boundaries with exact character offsets, for the prose that abstracts hold.
+
+Rule-based rather than learned: an abstract mixes prose with TeX, links and reference-like abbreviations, which trained
+splitters cut in half, and every boundary here has to be explainable and reproducible on any machine.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+
+SPLITTER_VERSION = 1
+"""Raised whenever the same text would split differently; an index remembers the version it was built with."""
+
+Span = tuple[int, int]
+"""Half-open character offsets ``[start, end)`` into a text."""
+
+_PROTECTED = re.compile(
+    r"""
+      \$\$(?:[^$\\]|\\.)+?\$\$                      # display mathematics
+    | \$(?![\s$])(?:[^$\\\n]|\\.|\n(?!\s*\n))*?(?:(?<![\s\\])|(?<=\\\\))\$(?!\d)   # inline mathematics; "$5 and $6" is money
+    | \\\((?:[^\\]|\\(?!\)))*?\\\)                  # \( ... \)
+    | \\\[(?:[^\\]|\\(?!\]))*?\\\]                  # \[ ... \]
+    | !?\[[^\[\]\n]*\]\([^()\s]*(?:\([^()\s]*\)[^()\s]*)*\)   # [text](link)
+    | (?:https?://|www\.)[^\s<>"']*[^\s<>"'.,;:!?)\]}*_]       # bare links, without the sentence's own punctuation
+    | `[^`\n]+`(?!`)                                # code
+    """,
+    re.VERBOSE,
+)
+
+# A full stop after one of these does not end a sentence, whatever follows.
+_NEVER_FINAL = frozenset(
+    """e.g i.e a.k.a cf viz vs v.s w.r.t s.t w.l.o.g i.i.d approx resp fig figs eq eqs eqn sec sect ch chap tab thm def
+    prop lem cor app appx ref refs no nos vol vols pp ed eds dr prof mr mrs ms st mt jr sr ca incl est dept univ""".split()
+)
+# These may end a sentence or stand inside one: the word after them decides.
+_MAYBE_FINAL = frozenset("al etc inc ltd corp co u.s u.k e.u a.m p.m ph.d".split())
+_OPENERS = frozenset(
+    """a an the we our this these those that it its in to by for from with on at as to while however moreover furthermore
+    finally first second third additionally also although because since when where if here there they their unlike thus
+    hence therefore then specifically consequently despite using given such both each many most more recent existing
+    empirically theoretically experiments results such code""".split()
+)
+
+_CANDIDATE = re.compile(
+    r"""(?:[.!?\u2026]+|[\u3002\uff01\uff1f]+)   # the stop itself
+        (?:["'\u201d\u2019)\]}*_]|''|\$(?=\s))*  # quotes, brackets, emphasis or a formula that close after it
+    """,
+    re.VERBOSE,
+)
+_BLOCK = re.compile(r"\n[ \t]*\n\s*|\n[ \t]*(?=[-*\u2022]\s)")
+_WORD_BEFORE = re.compile(r"[^\W_](?:[\w.\-]*[^\W_])?$")
+_ENUMERATOR = re.compile(r"\(?(?:[ivxlc]{1,5}|[a-z]|\d{1,2})\)\s")
+_LOWER_NAME = re.compile(r"[a-z]{1,2}[A-Z]")
+_LEADING_MARKUP = re.compile(r"[\"'\u201c\u2018`(\[{*_\u00bf\u00a1]*")
+
+
+def protected_spans(text: str) -> list[Span]:
+    """Where formulas, links and code stand in ``text``: spans that nothing may cut, in order and not overlapping."""
+    return [match.span() for match in _PROTECTED.finditer(text)]
+
+
+def sentence_spans(text: str) -> list[Span]:
+    """Splits ``text`` into sentences.
+
+    The spans are in order, don't overlap, begin and end on characters that are not white space, and leave out nothing
+    but white space. No span boundary lies inside a formula, a link or inline code. A text without a final full stop
+    still ends in a sentence; an empty or blank text has none.
+    """
+    cuts = sorted(_cuts(text))
+    spans: list[Span] = []
+    start = 0
+    for cut in [*cuts, len(text)]:
+        span = _strip(text, start, cut)
+        if span is not None:
+            spans.append(span)
+        start = cut
+    return _join_bare_numbers(text, spans)
+
+
+def _strip(text: str, start: int, end: int) -> Span | None:
+    piece = text[start:end]
+    left = len(piece) - len(piece.lstrip())
+    right = len(piece.rstrip())
+    return None if left >= right else (start + left, start + right)
+
+
+def _join_bare_numbers(text: str, spans: list[Span]) -> list[Span]:
+    """ "1. We show" is one sentence: a number alone belongs to what it numbers."""
+    joined: list[Span] = []
+    for start, end in spans:
+        if joined and re.fullmatch(r"\(?(?:\d{1,2}|[ivxIVX]{1,4}|[a-zA-Z])[.)]", text[joined[-1][0] : joined[-1][1]]):
+            joined[-1] = (joined[-1][0], end)
+        else:
+            joined.append((start, end))
+    return joined
+
+
+def _cuts(text: str) -> set[int]:
+    protected = protected_spans(text)
+    starts = [start for start, _ in protected]
+
+    def inside(position: int) -> bool:
+        index = bisect_right(starts, position) - 1
+        return index >= 0 and protected[index][0] < position < protected[index][1]
+
+    cuts = {match.end() for match in _BLOCK.finditer(text) if not inside(match.start()) and not inside(match.end())}
+    for match in _CANDIDATE.finditer(text):
+        cut = match.end()
+        if inside(cut) or (inside(match.start()) and not text[match.start() : cut].endswith("$")):
+            continue
+        if match[0][0] in "\u3002\uff01\uff1f":
+            cuts.add(cut)
+        elif cut < len(text) and text[cut].isspace() and _ends_sentence(text, match):
+            cuts.add(cut)
+    return cuts
+
+
+def _ends_sentence(text: str, stop: re.Match[str]) -> bool:
+    after = text[stop.end() :].lstrip()
+    if not after:
+        return True
+    if not _may_start(after):
+        return False
+    if stop[0][0] != "." or stop[0].startswith(".."):
+        return True
+    before = _WORD_BEFORE.search(text, max(0, stop.start() - 40), stop.start())
+    if before is None:
+        return True
+    word = before[0].lower()
+    if word in _NEVER_FINAL:
+        # "no" and "st" are words too: as words they end a sentence only before something that opens one.
+        return word in {"no", "app", "def"} and not after[0].isdigit() and _opens(after)
+    if word in _MAYBE_FINAL:
+        return _opens(after)
+    is_initial = len(before[0]) == 1 and before[0].isupper() and text[before.start() - 1 : before.start()] in {" ", ""}
+    return not is_initial or _opens(after)
+
+
+def _may_start(after: str) -> bool:
+    if _ENUMERATOR.match(after):
+        return True
+    head = after[_LEADING_MARKUP.match(after).end() :]  # type: ignore[union-attr]
+    if not head:
+        return True
+    return not head[0].islower() and head[0] not in ",;:.%)]}" or bool(_LOWER_NAME.match(head))
+
+
+def _opens(after: str) -> bool:
+    word = re.match(r"\W*([^\W\d_]+)", after)
+    return word is not None and word[1].lower() in _OPENERS and word[1][0].isupper()

@@ -1,0 +1,306 @@
+"""The words of this package as frozen types: papers, passages, hits, and answers with their citations.
+
+Standard library only, so that importing these costs nothing. Everything an :class:`Answer` holds turns into plain JSON
+types with ``to_dict()``; the published schema is ``rag_assistant/data/answer.schema.json``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
+
+ANSWER_SCHEMA_VERSION = 1
+"""Raised when :meth:`Answer.to_dict` changes in a way that a reader of the old form would misread."""
+
+Status = Literal["answered", "partial", "not_in_corpus", "not_in_abstracts", "clarify"]
+"""``answered``; ``partial``: a named part of the question is unanswered; ``not_in_corpus``: no paper is on the topic;
+``not_in_abstracts``: a paper is, but its abstract doesn't say; ``clarify``: the question can't be resolved."""
+
+Support = Literal["supported", "unsupported", "uncited"]
+Basis = Literal["abstract", "bibliography"]
+
+
+@dataclass(frozen=True, slots=True)
+class Paper:
+    """One abstract with its bibliography.
+
+    Attributes:
+        id: Stable across re-imports of the same record.
+        title: As published. Where the source had none it is the abstract's first words and ``title_derived`` is true.
+        abstract: Verbatim; every quote is a span of it.
+        authors: Full names in the order of publication.
+        year: Of publication.
+        venue: Conference or journal, e.g. ``"ICML 2024"``.
+        url: The page a citation links to.
+        doi: Without a resolver prefix.
+        links: Further pages by name, e.g. ``{"openreview": "https://..."}``; a read-only mapping by convention.
+        title_derived: Whether the title was made from the abstract.
+        source: Where it was loaded from, as ``file:line``; not part of the paper's identity.
+    """
+
+    id: str
+    title: str
+    abstract: str
+    authors: tuple[str, ...] = ()
+    year: int | None = None
+    venue: str | None = None
+    url: str | None = None
+    doi: str | None = None
+    links: Mapping[str, str] = field(default_factory=dict, hash=False)
+    title_derived: bool = False
+    source: str = field(default="", compare=False)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON types, under the attributes' names."""
+        return {**asdict(self), "authors": list(self.authors), "links": dict(self.links)}
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A span ``[start, end)`` of a paper's abstract, of whole sentences: what is embedded and searched."""
+
+    id: str
+    paper_id: str
+    start: int
+    end: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """Which papers a question is asked of; every given field must match.
+
+    ``years`` is an inclusive range, open on a side that is ``None``. Venues and authors match when the given text
+    occurs in the paper's, ignoring case and accents; ids match exactly. Several values of one field are alternatives.
+    """
+
+    years: tuple[int | None, int | None] | None = None
+    venues: tuple[str, ...] = ()
+    authors: tuple[str, ...] = ()
+    ids: tuple[str, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.years or self.venues or self.authors or self.ids)
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A passage found for a question.
+
+    Attributes:
+        rank: From 1, one rank per paper: the best passage stands for it.
+        score: What the ranking is by; higher is better. Comparable within one search only.
+        dense: Cosine similarity of question and passage, in [-1, 1]; ``None`` when only words found it.
+        lexical: BM25 score of the paper; ``None`` when only vectors found it.
+        coverage: Share of the question's content words, by idf, that have a close word in the paper, in [0, 1];
+            ``None`` where the embedder has no word vectors.
+    """
+
+    paper: Paper
+    passage: Passage
+    rank: int
+    score: float
+    dense: float | None = None
+    lexical: float | None = None
+    coverage: float | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON types; the paper by id and title."""
+        return {
+            "rank": self.rank,
+            "score": round(self.score, 6),
+            "paper": {"id": self.paper.id, "title": self.paper.title},
+            "passage": {
+                "id": self.passage.id,
+                "start": self.passage.start,
+                "end": self.passage.end,
+                "text": self.passage.text,
+            },
+            "dense": _rounded(self.dense),
+            "lexical": _rounded(self.lexical),
+            "coverage": _rounded(self.coverage),
+        }
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else round(value, 6)
+
+
+@dataclass(frozen=True, slots=True)
+class Quote:
+    """A verbatim span of an abstract: ``paper.abstract[start:end] == text``, always."""
+
+    text: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Citation:
+    """``[number]`` in an answer: one paper, numbered by first appearance, with the words that support the answer."""
+
+    number: int
+    paper: Paper
+    quotes: tuple[Quote, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON types."""
+        return {
+            "number": self.number,
+            "paper": self.paper.to_dict(),
+            "quotes": [asdict(quote) for quote in self.quotes],
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """One sentence of an answer: ``answer.text[start:end] == text``, its markers included.
+
+    Attributes:
+        citations: Numbers of the citations that it bears, in order.
+        support: ``supported`` by its quotes or fields, ``unsupported``, or ``uncited`` when nothing was found for it.
+        basis: ``abstract``, or ``bibliography`` for facts on authors, venue, year and links.
+        reason: Why it isn't supported, in a few words; empty when it is.
+    """
+
+    text: str
+    start: int
+    end: int
+    citations: tuple[int, ...] = ()
+    support: Support = "supported"
+    basis: Basis = "abstract"
+    reason: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON types."""
+        return {**asdict(self), "citations": list(self.citations)}
+
+
+@dataclass(frozen=True, slots=True)
+class PromptInfo:
+    """Which prompt was sent: its name, version and the SHA-256 of its file."""
+
+    name: str
+    version: str
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What the answer took of a model. Tokens are as the provider reports them; ``cost`` is in US dollars where a
+    price is configured. All are ``None`` where not known, and zero for answers made without a model."""
+
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    cost: float | None = None
+    calls: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """An answer with everything needed to check it.
+
+    Attributes:
+        question: As asked.
+        standalone_question: What was searched for: the question with what a follow-up leaves out put back.
+        status: See :data:`Status`.
+        text: The answer, with ``[n]`` markers. Text outside ``statements`` is frame text that code built.
+        statements: In the order of the text.
+        citations: In the order of their numbers, from 1.
+        hits: What retrieval found, best first.
+        nearest: For refusals, the papers closest to the question, best first.
+        looked_for: The words of the question that decided a refusal; empty otherwise.
+        considered: How many papers were in reach of the question, after filters.
+        matched: For questions that ask for a list, how many of these matched; ``None`` otherwise.
+        notices: What the user should know about how this answer came to be.
+        passages_sent: How many passages the backend was given.
+        dropped_markers: How many citation markers of a model named nothing that was sent.
+        backend, model: What wrote the text.
+        prompt: Which prompt was sent; ``None`` when none was.
+        usage: Tokens and cost.
+        timings_ms: Wall time by stage, in milliseconds, with ``total``.
+        draft: What a model wrote when every statement of it failed its check and ``text`` is a refusal; else empty.
+    """
+
+    question: str
+    standalone_question: str
+    status: Status
+    text: str
+    statements: tuple[Statement, ...] = ()
+    citations: tuple[Citation, ...] = ()
+    hits: tuple[Hit, ...] = ()
+    nearest: tuple[Paper, ...] = ()
+    looked_for: tuple[str, ...] = ()
+    considered: int = 0
+    matched: int | None = None
+    notices: tuple[str, ...] = ()
+    passages_sent: int = 0
+    dropped_markers: int = 0
+    backend: str = ""
+    model: str = ""
+    prompt: PromptInfo | None = None
+    usage: Usage = Usage()
+    timings_ms: Mapping[str, float] = field(default_factory=dict)
+    draft: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The answer as plain JSON types; ``schema_version`` says which form this is."""
+        return {
+            "schema_version": ANSWER_SCHEMA_VERSION,
+            "question": self.question,
+            "standalone_question": self.standalone_question,
+            "status": self.status,
+            "text": self.text,
+            "statements": [statement.to_dict() for statement in self.statements],
+            "citations": [citation.to_dict() for citation in self.citations],
+            "hits": [hit.to_dict() for hit in self.hits],
+            "nearest": [{"id": p.id, "title": p.title, "url": p.url} for p in self.nearest],
+            "looked_for": list(self.looked_for),
+            "considered": self.considered,
+            "matched": self.matched,
+            "notices": list(self.notices),
+            "passages_sent": self.passages_sent,
+            "dropped_markers": self.dropped_markers,
+            "backend": self.backend,
+            "model": self.model,
+            "prompt": asdict(self.prompt) if self.prompt else None,
+            "usage": asdict(self.usage),
+            "timings_ms": {stage: round(value, 3) for stage, value in self.timings_ms.items()},
+            "draft": self.draft,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class StageEvent:
+    """Work has reached a stage: ``searching``, ``reading``, ``writing`` or ``checking``; ``detail`` is for people."""
+
+    stage: str
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class HitsEvent:
+    """What retrieval found, before any text."""
+
+    hits: tuple[Hit, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TextEvent:
+    """A piece of the answer's text, to be put after the pieces before it."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class FinalEvent:
+    """The finished answer. ``replaced`` is true when its text is not what the text events add up to."""
+
+    answer: Answer
+    replaced: bool = False
+
+
+Event = StageEvent | HitsEvent | TextEvent | FinalEvent
+Turn = tuple[str, str]
+"""One earlier exchange: ``(question, answer)``."""
