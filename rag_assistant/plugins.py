@@ -1,0 +1,110 @@
+"""From the name of a plug-in to the object it names.
+
+Built-ins are entry points like everyone else's; their table is repeated here so that a checkout that isn't installed
+works too, and so that the usual names cost no scan of the installed packages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from difflib import get_close_matches
+from importlib import import_module
+from importlib.metadata import EntryPoint, entry_points
+from types import MappingProxyType
+from typing import Any, Literal, get_args
+
+from rag_assistant.errors import PluginError
+
+Kind = Literal["backend", "embedder", "postprocessor"]
+
+BUILTINS: Mapping[str, Mapping[str, str]] = MappingProxyType(
+    {
+        "backend": MappingProxyType({"extractive": "rag_assistant.backends.extractive:ExtractiveBackend"}),
+        "embedder": MappingProxyType(
+            {
+                "minilm": "rag_assistant.embedders.minilm:MiniLM",
+                "openai": "rag_assistant.embedders.openai:openai_embedding",
+            }
+        ),
+        "postprocessor": MappingProxyType({}),
+    }
+)
+"""What this package registers, by kind and name; the same as in its own entry points."""
+
+
+def plugin_names(kind: Kind) -> tuple[str, ...]:
+    """Every name of that kind that is installed, sorted.
+
+    Args:
+        kind: ``backend``, ``embedder`` or ``postprocessor``; the entry-point group is ``rag_assistant.<kind>s``.
+    """
+    group = _group(kind)
+    return tuple(sorted({*BUILTINS[kind], *(entry.name for entry in entry_points(group=group))}))
+
+
+def load_plugin(kind: Kind, name: str) -> Any:
+    """The class or factory that a name stands for; it is imported but not called.
+
+    A built-in's name can't be taken over by another package.
+
+    Args:
+        kind: ``backend``, ``embedder`` or ``postprocessor``.
+        name: An entry point's name in the group ``rag_assistant.<kind>s``, or ``package.module:Attribute``.
+
+    Raises:
+        PluginError: Nothing has that name, several packages claim it, or it can't be imported.
+    """
+    group = _group(kind)
+    if ":" in name:
+        return _imported(kind, name, name)
+    if name in BUILTINS[kind]:
+        return _imported(kind, name, BUILTINS[kind][name])
+    found: dict[str, EntryPoint] = {e.value: e for e in entry_points(group=group) if e.name == name}
+    if len(found) > 1:
+        raise PluginError(
+            f"Several installed packages offer the {kind} {name!r}: {', '.join(sorted(found))}.",
+            hint="name one of these in full",
+        )
+    for value in found:
+        return _imported(kind, name, value)
+    raise PluginError(f"There is no {kind} named {name!r}.", hint=_suggestion(kind, name))
+
+
+def _group(kind: Kind) -> str:
+    if kind not in get_args(Kind):
+        raise PluginError(f"There is no kind of plug-in named {kind!r}.", hint=f"one of {', '.join(get_args(Kind))}")
+    return f"rag_assistant.{kind}s"
+
+
+def _suggestion(kind: Kind, name: str) -> str:
+    names = plugin_names(kind)
+    close = get_close_matches(name, names, n=1)
+    known = f"installed: {', '.join(names)}" if names else "none is installed"
+    nearest = f"did you mean {close[0]!r}? " if close else ""
+    return f"{nearest}{known}; or give package.module:Attribute"
+
+
+def _imported(kind: Kind, name: str, value: str) -> Any:
+    module, _, attribute = value.partition(":")
+    if not module or not attribute or not all(part.isidentifier() for part in f"{module}.{attribute}".split(".")):
+        raise PluginError(
+            f"{name!r} is not the name of a {kind}.", hint="a dotted module and an attribute: package.module:Attribute"
+        )
+    try:
+        loaded: Any = import_module(module)
+    except ModuleNotFoundError as error:
+        missing = error.name or module
+        hint = "check the spelling, or install the package that has it"
+        raise PluginError(f"The {kind} {name!r} can't be loaded: no module {missing!r}.", hint=hint) from error
+    except Exception as error:  # a third party's module may raise anything
+        raise PluginError(
+            f"The {kind} {name!r} can't be loaded: {type(error).__name__}: {error}.",
+            hint=f"python -c 'import {module}' shows where",
+        ) from error
+    for part in attribute.split("."):
+        if not hasattr(loaded, part):
+            close = get_close_matches(part, [n for n in dir(loaded) if not n.startswith("_")], n=1)
+            hint = f"did you mean {close[0]!r}?" if close else f"check what {module} defines"
+            raise PluginError(f"The {kind} {name!r} can't be loaded: {module} has no {attribute!r}.", hint=hint)
+        loaded = getattr(loaded, part)
+    return loaded

@@ -1,0 +1,229 @@
+"""What a user can set, from where each value came, and what is wrong with one that can't be used.
+
+A value comes from the first of: a keyword (the command line's flags are keywords), a ``RAG_*`` environment variable,
+``rag.toml``, the default. Secrets come from the environment only.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import tomllib
+from collections.abc import Mapping
+from difflib import get_close_matches
+from pathlib import Path
+from types import MappingProxyType
+from typing import Annotated, Any, Self
+
+from pydantic import Field, PrivateAttr, SecretStr, ValidationError, field_validator
+from pydantic_settings import BaseSettings, EnvSettingsSource, NoDecode, PydanticBaseSettingsSource, SettingsConfigDict
+
+from rag_assistant.errors import SettingsError
+
+CONFIG_NAME = "rag.toml"
+_PREFIX = "RAG_"
+_CONFIG_VARIABLE = "RAG_CONFIG"
+_MASK = "********"
+_PATHS = ("index", "corpus")
+_SECRET_NAME = re.compile(r"key|token|secret|passw|credential", re.IGNORECASE)
+
+
+class Settings(BaseSettings):
+    """The settings of an assistant; frozen.
+
+    ``Settings(k=3)`` takes keywords and defaults only; :meth:`load` also reads the environment and ``rag.toml``.
+
+    Attributes:
+        index: Folder of the index; ``None`` is the user's data folder, see :attr:`index_path`.
+        corpus: Files or folders of papers; ``None`` is the bundled corpus. In the environment, separated like
+            ``PATH``.
+        backend: What writes answers: an installed backend's name or ``package.module:Class``.
+        embedder: What makes vectors, likewise.
+        model: The model's name, for backends and embedders that offer several.
+        base_url: An OpenAI-compatible server's address, for backends that use one.
+        k: How many papers an answer may draw on.
+        lock_timeout: How many seconds to wait for another process that writes the index; ``None`` waits as long as it
+            takes.
+        rerank: A postprocessor that reorders what was found; ``None`` is none.
+        api_key: From ``RAG_API_KEY``; from ``OPENAI_API_KEY`` only where ``base_url`` is not set, so that a key for
+            one provider never goes to another.
+    """
+
+    model_config = SettingsConfigDict(extra="forbid", frozen=True, env_prefix=_PREFIX, env_ignore_empty=True)
+
+    index: Path | None = None
+    corpus: Annotated[tuple[Path, ...] | None, NoDecode] = None
+    backend: str = Field("extractive", min_length=1)
+    embedder: str = Field("minilm", min_length=1)
+    model: str | None = None
+    base_url: str | None = None
+    k: int = Field(5, ge=1, le=100)
+    lock_timeout: float | None = Field(None, ge=0, allow_inf_nan=False)
+    rerank: str | None = None
+    api_key: SecretStr | None = None
+
+    _sources: dict[str, str] = PrivateAttr(default_factory=dict)
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Keywords only: :meth:`load` reads the other sources itself, so that it can say where a value came from."""
+        del settings_cls, env_settings, dotenv_settings, file_secret_settings
+        return (init_settings,)
+
+    @classmethod
+    def load(cls, *, config: str | os.PathLike[str] | None = None, **overrides: Any) -> Self:
+        """Settings from keywords, the environment, ``rag.toml`` and defaults, in this order.
+
+        Args:
+            config: The settings file; ``None`` is ``RAG_CONFIG``, or else ``rag.toml`` in the current folder where
+                there is one. Relative paths in the file start at the file's folder.
+            **overrides: Fields by name; ``None`` means "not given".
+
+        Raises:
+            SettingsError: A name is unknown, a value can't be used, the file can't be read or holds a secret.
+        """
+        given = {name: value for name, value in overrides.items() if value is not None}
+        for name in given:
+            _check_known(name, cls._fields(), f"There is no setting {name!r}", origin="a keyword")
+        layers = (
+            (dict.fromkeys(given, "given"), given),
+            cls._from_environment(),
+            cls._from_file(config),
+        )
+        sources: dict[str, str] = dict.fromkeys(cls.model_fields, "default")
+        values: dict[str, Any] = {}
+        for origin, layer in reversed(layers):
+            values.update(layer)
+            sources.update(origin)
+        fallback = os.environ.get("OPENAI_API_KEY")
+        if fallback and "api_key" not in values and values.get("base_url") is None:
+            values["api_key"] = fallback
+            sources["api_key"] = "environment (OPENAI_API_KEY)"
+        try:
+            loaded = cls(**values)
+        except ValidationError as error:
+            raise _invalid(error, sources) from None
+        loaded._sources.update(sources)
+        return loaded
+
+    @property
+    def sources(self) -> Mapping[str, str]:
+        """Where each field's value came from: ``given``, ``environment (RAG_K)``, the file's path, or ``default``."""
+        known = {name: "given" if name in self.model_fields_set else "default" for name in type(self).model_fields}
+        return MappingProxyType({**known, **self._sources})
+
+    @property
+    def index_path(self) -> Path:
+        """The index's folder: the one set, or ``index`` in the user's data folder."""
+        if self.index is not None:
+            return self.index
+        from platformdirs import user_data_path
+
+        return user_data_path("rag-assistant", appauthor=False) / "index"
+
+    def masked(self) -> dict[str, Any]:
+        """The settings as plain JSON types, with secrets, also those inside an address, replaced by asterisks."""
+        plain = self.model_dump(mode="json")
+        if self.api_key is not None:
+            plain["api_key"] = _MASK
+        if self.base_url is not None:
+            plain["base_url"] = re.sub(r"(?<=//)[^/@]*(?=@)", _MASK, self.base_url)
+        return plain
+
+    @field_validator("corpus", mode="before")
+    @classmethod
+    def _split(cls, value: Any) -> Any:
+        if isinstance(value, str):
+            return tuple(part for part in value.split(os.pathsep) if part)
+        return (value,) if isinstance(value, Path) else value
+
+    @field_validator("base_url", mode="after")
+    @classmethod
+    def _address(cls, value: str | None) -> str | None:
+        if value is not None and not re.match(r"https?://[^\s/]+[^\s]*$", value):
+            raise ValueError("it should be an address that starts with http:// or https://")
+        return value
+
+    @field_validator("index", "corpus", mode="after")
+    @classmethod
+    def _expanded(cls, value: Any) -> Any:
+        if isinstance(value, tuple):
+            return tuple(path.expanduser() for path in value)
+        return value.expanduser() if value is not None else None
+
+    @classmethod
+    def _fields(cls) -> tuple[str, ...]:
+        return tuple(name for name in cls.model_fields if not _SECRET_NAME.search(name))
+
+    @classmethod
+    def _from_environment(cls) -> tuple[dict[str, str], dict[str, Any]]:
+        """pydantic-settings reads the variables but passes over misspelt ones, so these are looked for here."""
+        names = {f"{_PREFIX}{field}".upper(): field for field in cls.model_fields}
+        for variable in sorted(os.environ):
+            if variable.upper().startswith(_PREFIX):
+                what = f"The environment variable {variable} is no setting"
+                _check_known(variable.upper(), (*names, _CONFIG_VARIABLE), what, verb="unset it")
+        values = EnvSettingsSource(cls)()
+        return {field: f"environment ({_PREFIX}{field.upper()})" for field in values}, values
+
+    @classmethod
+    def _from_file(cls, config: str | os.PathLike[str] | None) -> tuple[dict[str, str], dict[str, Any]]:
+        chosen = config or os.environ.get(_CONFIG_VARIABLE)
+        path = Path(chosen).expanduser() if chosen else Path(CONFIG_NAME)
+        if not chosen and not path.is_file():
+            return {}, {}
+        try:
+            values = tomllib.loads(path.read_text(encoding="utf-8-sig"))
+        except (OSError, UnicodeDecodeError) as error:
+            reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
+            hint = f"check the path in --config or {_CONFIG_VARIABLE}" if chosen else "check the file"
+            raise SettingsError(f"The settings file {path} can't be read: {reason}.", hint=hint) from error
+        except tomllib.TOMLDecodeError as error:
+            raise SettingsError(
+                f"The settings file {path} is not valid TOML: {error}.", hint='for example: backend = "extractive"'
+            ) from error
+        for name in values:
+            _check_known(name, cls._fields(), f"{path} has the unknown setting {name!r}", origin=str(path))
+        for name in _PATHS:
+            if name in values:
+                values[name] = _relative_to(path.parent, values[name])
+        return dict.fromkeys(values, str(path)), values
+
+
+def _relative_to(folder: Path, value: Any) -> Any:
+    if isinstance(value, list):
+        return [_relative_to(folder, item) for item in value]
+    return str(folder / Path(value).expanduser()) if isinstance(value, str) else value
+
+
+def _check_known(name: str, known: tuple[str, ...], what: str, *, origin: str = "", verb: str = "remove it") -> None:
+    if name in known:
+        return
+    if origin and _SECRET_NAME.search(name):
+        raise SettingsError(
+            f"The secret {name!r} can't be taken from {origin}: secrets are read from the environment only.",
+            hint="set RAG_API_KEY or OPENAI_API_KEY instead, and change the key if others could read it",
+        )
+    close = get_close_matches(name, known, n=1, cutoff=0.5)
+    nearest = f"did you mean {close[0]}? " if close else ""
+    raise SettingsError(f"{what}.", hint=f"{nearest}{verb}, or use one of {', '.join(known)}")
+
+
+def _invalid(error: ValidationError, sources: Mapping[str, str]) -> SettingsError:
+    """One sentence for the first field that is wrong; a secret's value is never repeated."""
+    first = error.errors(include_url=False)[0]
+    name = str(first["loc"][0])
+    source = sources.get(name, "given")
+    value = "" if _SECRET_NAME.search(name) else f" to {first['input']!r}"
+    reason = first["msg"].removeprefix("Value error, ")
+    return SettingsError(
+        f"The setting {name!r} can't be set{value}: {reason[:1].lower()}{reason[1:]}.",
+        hint="give another value" if source == "given" else f"it comes from: {source}",
+    )

@@ -1,0 +1,189 @@
+"""Settings: which source wins, what is refused, and that secrets stay secret."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
+
+from rag_assistant.errors import SettingsError
+from rag_assistant.settings import Settings
+
+
+@pytest.fixture(autouse=True)
+def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("OPENAI_API_KEY", *(n for n in os.environ if n.startswith("RAG_"))):
+        monkeypatch.delenv(name, raising=False)
+
+
+def test_defaults() -> None:
+    loaded = Settings.load()
+    assert (loaded.backend, loaded.embedder, loaded.k) == ("extractive", "minilm", 5)
+    assert loaded.index is None
+    assert loaded.index_path.name == "index"
+    assert loaded.index_path.parent.name == "rag-assistant"
+    assert set(loaded.sources.values()) == {"default"}
+    assert Settings().model_dump() == loaded.model_dump()
+
+
+def test_each_source_beats_the_next(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "rag.toml").write_text('k = 2\nbackend = "from-file"\nembedder = "from-file"\n')
+    monkeypatch.setenv("RAG_K", "3")
+    monkeypatch.setenv("RAG_BACKEND", "from-environment")
+    loaded = Settings.load(k=4)
+    assert (loaded.k, loaded.backend, loaded.embedder) == (4, "from-environment", "from-file")
+    assert loaded.sources["k"] == "given"
+    assert loaded.sources["backend"] == "environment (RAG_BACKEND)"
+    assert loaded.sources["embedder"] == "rag.toml"
+    assert loaded.sources["rerank"] == "default"
+
+
+def test_none_means_not_given(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RAG_MODEL", "m")
+    loaded = Settings.load(model=None, k=None)
+    assert (loaded.model, loaded.k) == ("m", 5)
+
+
+def test_an_empty_variable_is_not_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RAG_K", "")
+    assert Settings.load().k == 5
+
+
+def test_the_file_can_be_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "rag.toml").write_text("k = 2\n")
+    (tmp_path / "a.toml").write_text("k = 7\n")
+    (tmp_path / "b.toml").write_text("k = 8\n")
+    monkeypatch.setenv("RAG_CONFIG", str(tmp_path / "a.toml"))
+    assert Settings.load().k == 7
+    assert Settings.load(config=tmp_path / "b.toml").k == 8
+
+
+def test_paths_in_the_file_start_at_the_file(tmp_path: Path) -> None:
+    (tmp_path / "sub").mkdir()
+    config = tmp_path / "sub" / "rag.toml"
+    config.write_text(f'index = "here"\ncorpus = ["papers.txt", {json.dumps(str(tmp_path / "x"))}, "~/mine"]\n')
+    loaded = Settings.load(config=config)
+    assert loaded.index == tmp_path / "sub" / "here"
+    assert loaded.index_path == loaded.index
+    assert loaded.corpus == (tmp_path / "sub" / "papers.txt", tmp_path / "x", Path.home() / "mine")
+
+
+def test_a_corpus_of_several_paths_in_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RAG_CORPUS", os.pathsep.join(["a.txt", "~/b"]))
+    assert Settings.load().corpus == (Path("a.txt"), Path.home() / "b")
+    assert Settings.load(corpus=Path("c")).corpus == (Path("c"),)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("k", 0, "'k'"),
+        ("k", "many", "'k'"),
+        ("lock_timeout", -1, "'lock_timeout'"),
+        ("lock_timeout", float("nan"), "'lock_timeout'"),
+        ("base_url", "localhost:8000", "http://"),
+        ("backend", "", "'backend'"),
+        ("corpus", 3, "'corpus'"),
+    ],
+)
+def test_values_that_cannot_be_used(name: str, value: object, said: str) -> None:
+    with pytest.raises(SettingsError) as caught:
+        Settings.load(**{name: value})
+    assert said in caught.value.message
+    assert caught.value.message.count("\n") == 0
+    assert caught.value.hint
+
+
+def test_a_bad_value_names_where_it_came_from(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RAG_K", "lots")
+    with pytest.raises(SettingsError) as caught:
+        Settings.load()
+    assert "'lots'" in caught.value.message
+    assert "RAG_K" in caught.value.hint
+    monkeypatch.delenv("RAG_K")
+    (tmp_path / "rag.toml").write_text("k = -3\n")
+    with pytest.raises(SettingsError) as caught:
+        Settings.load()
+    assert "rag.toml" in caught.value.hint
+
+
+def test_unknown_names_are_errors_that_name_the_nearest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(SettingsError, match="did you mean embedder"):
+        Settings.load(embeder="minilm")
+    monkeypatch.setenv("RAG_BACKEDN", "extractive")
+    with pytest.raises(SettingsError, match=r"RAG_BACKEDN.*did you mean RAG_BACKEND"):
+        Settings.load()
+    monkeypatch.delenv("RAG_BACKEDN")
+    (tmp_path / "rag.toml").write_text("lock_timout = 3\n")
+    with pytest.raises(SettingsError, match=r"rag\.toml.*did you mean lock_timeout"):
+        Settings.load()
+
+
+def test_a_file_that_cannot_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(SettingsError, match="can't be read"):
+        Settings.load(config=tmp_path / "absent.toml")
+    monkeypatch.setenv("RAG_CONFIG", str(tmp_path))
+    with pytest.raises(SettingsError, match="RAG_CONFIG"):
+        Settings.load()
+    monkeypatch.delenv("RAG_CONFIG")
+    (tmp_path / "rag.toml").write_text("k = \n")
+    with pytest.raises(SettingsError, match=r"not valid TOML.*line 1"):
+        Settings.load()
+    (tmp_path / "rag.toml").write_bytes(b"k = '\xff'")
+    with pytest.raises(SettingsError, match="UTF-8"):
+        Settings.load()
+
+
+@pytest.mark.parametrize("name", ["api_key", "openai_api_key", "OPENAI_API_KEY", "token", "password", "client_secret"])
+def test_secrets_in_the_file_are_refused_and_not_repeated(tmp_path: Path, name: str) -> None:
+    (tmp_path / "rag.toml").write_text(f'{name} = "sk-very-private"\n')
+    with pytest.raises(SettingsError) as caught:
+        Settings.load()
+    assert "environment" in caught.value.message
+    assert "RAG_API_KEY" in caught.value.hint
+    assert "sk-very-private" not in str(caught.value)
+
+
+def test_secrets_as_keywords_are_refused() -> None:
+    with pytest.raises(SettingsError, match="environment"):
+        Settings.load(api_key="sk-very-private")
+
+
+def test_which_key_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-openai")
+    assert _key(Settings.load()) == "sk-openai"
+    assert Settings.load().sources["api_key"] == "environment (OPENAI_API_KEY)"
+    # OpenAI's key never goes to another server on its own.
+    assert _key(Settings.load(base_url="http://localhost:1/v1")) is None
+    monkeypatch.setenv("RAG_API_KEY", "sk-mine")
+    assert _key(Settings.load()) == "sk-mine"
+    assert _key(Settings.load(base_url="http://localhost:1/v1")) == "sk-mine"
+
+
+def test_secrets_are_masked_wherever_settings_are_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RAG_API_KEY", "sk-mine")
+    loaded = Settings.load(base_url="https://me:pw@host/v1")
+    assert "sk-mine" not in repr(loaded) + str(loaded) + json.dumps(loaded.masked())
+    assert loaded.masked()["base_url"] == "https://********@host/v1"
+    assert loaded.masked()["api_key"] == "********"
+    assert Settings().masked()["api_key"] is None
+
+
+@given(st.dictionaries(st.sampled_from(["k", "backend", "model", "lock_timeout"]), st.text(max_size=8), max_size=3))
+@hypothesis_settings(deadline=None, max_examples=60)
+def test_any_keywords_give_settings_or_one_settings_error(given_values: dict[str, str]) -> None:
+    try:
+        loaded = Settings.load(**given_values)
+    except SettingsError:
+        return
+    assert all(loaded.sources[name] == "given" for name in given_values)
+
+
+def _key(loaded: Settings) -> str | None:
+    return loaded.api_key.get_secret_value() if loaded.api_key else None
