@@ -1,0 +1,219 @@
+"""An answer as plain text, as Markdown with references, and its papers as BibTeX. Standard library only.
+
+Papers and models are not trusted: what they wrote is shown, but it can't steer a terminal, load a remote image or
+break out of a BibTeX field.
+"""
+
+from __future__ import annotations
+
+import re
+import textwrap
+import unicodedata
+from collections.abc import Iterable
+
+from rag_assistant.types import Answer, Citation, Paper, Statement
+
+# C0 controls become their visible pictures (ESC is ␛), so that a quote still shows what the abstract holds.
+_VISIBLE = {code: 0x2400 + code for code in range(0x20) if code not in (0x09, 0x0A)} | {0x7F: 0x2421}
+# C1 controls, marks that reorder text, line separators and lone surrogates have no picture.
+_HIDDEN = re.compile("[\x80-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufff9-\ufffb\ufeff]")
+_MATH = re.compile(r"(?<!\\)\$[^$]+(?<!\\)\$")
+_URL = re.compile(r"https?://[^\s<>\"'\\^`{|}\x00-\x20\x7f-\x9f]+\Z", re.IGNORECASE)
+_BRACKET, _ESCAPED = r"(?<!\\)([\[\]])", r"\\\1"
+_STATUS_NOTE = {"unsupported": "not supported", "uncited": "no source"}
+
+
+def clean(text: str) -> str:
+    """The text with nothing in it that a terminal acts on; tabs and line feeds stay.
+
+    Works on pieces of a stream as well as on the whole. One character stands for one, except ``\\r\\n``, which becomes
+    a line feed.
+    """
+    return _HIDDEN.sub("\ufffd", text.replace("\r\n", "\n").translate(_VISIBLE))
+
+
+def one_line(text: str) -> str:
+    """Cleaned, with every run of white space as one space: for a title, or a column of a table."""
+    return " ".join(clean(text).split())
+
+
+def safe_url(url: str | None) -> str:
+    """The address if it is plain http or https, else an empty string."""
+    return url if url and _URL.match(url) else ""
+
+
+def byline(paper: Paper) -> str:
+    """Who, where and when in a few words: ``Andi Nika et al., ICML 2024``; empty when nothing is known."""
+    names = [one_line(name) for name in paper.authors]
+    who = " and ".join(names) if len(names) <= 2 else f"{names[0]} et al."
+    venue = one_line(paper.venue or "")
+    year = str(paper.year) if paper.year is not None and str(paper.year) not in venue else ""
+    return ", ".join(part for part in (who, " ".join(part for part in (venue, year) if part)) if part)
+
+
+def statement_note(statement: Statement) -> str:
+    """What a reader must know about a statement that isn't supported, in brackets; empty when it is."""
+    if statement.support == "supported":
+        return ""
+    reason = f": {one_line(statement.reason)}" if statement.reason else ""
+    return f"({_STATUS_NOTE[statement.support]}{reason})"
+
+
+def annotated(answer: Answer) -> str:
+    """The answer's text with a note after each statement that isn't supported by what it cites."""
+    pieces, position = [], 0
+    for statement in sorted(answer.statements, key=lambda s: s.end):
+        note = statement_note(statement)
+        if note:
+            pieces += [answer.text[position : statement.end], " ", note]
+            position = statement.end
+    return "".join([*pieces, answer.text[position:]])
+
+
+def to_text(answer: Answer, *, width: int | None = None) -> str:
+    """Plain text: the answer, then its numbered sources with titles, links and quoted words.
+
+    Args:
+        answer: What to show.
+        width: Columns to wrap at; ``None`` leaves lines as long as they are, for files and pipes.
+    """
+    blocks = [_wrapped(clean(annotated(answer)), width)]
+    blocks += [source_text(citation, width=width) for citation in answer.citations]
+    if answer.nearest:
+        blocks.append("\n".join(["Nearest papers:", *(_nearest(paper, width) for paper in answer.nearest)]))
+    return "\n\n".join(block for block in blocks if block) + "\n"
+
+
+def source_text(citation: Citation, *, width: int | None = None) -> str:
+    """One numbered source: title, authors and venue, link, and each quote in quotation marks."""
+    paper = citation.paper
+    head = f"[{citation.number}] "
+    indent = " " * len(head)
+    by = byline(paper)
+    lines = [head + one_line(paper.title) + (f". {by}" if by else "")]
+    if safe_url(paper.url):
+        lines.append(f"{indent}{paper.url}")
+    lines += [f"{indent}“{one_line(quote.text)}”" for quote in citation.quotes]
+    return "\n".join(_wrapped(line, width, indent) for line in lines)
+
+
+def to_markdown(answer: Answer) -> str:
+    """Markdown: the question as a heading, the answer, and a numbered list of references with their quotes.
+
+    HTML and images in the answer are shown as text; mathematics stays as it is.
+    """
+    blocks = [f"## {_markdown(one_line(answer.question))}", _markdown(clean(annotated(answer)))]
+    if answer.citations:
+        blocks += ["### References", "\n".join(_reference(citation) for citation in answer.citations)]
+    if answer.nearest:
+        blocks += ["### Nearest papers", "\n".join(f"- {_linked(paper)}" for paper in answer.nearest)]
+    return "\n\n".join(block for block in blocks if block) + "\n"
+
+
+def to_bibtex(papers: Iterable[Paper]) -> str:
+    """One BibTeX entry a paper, in the order given; keys are the papers' ids, made unique.
+
+    A paper with a venue is an ``@inproceedings``, or an ``@article`` when the venue is a journal by its name; one
+    without is a ``@misc``. TeX in titles is kept as long as its braces balance.
+    """
+    used: set[str] = set()
+    return "\n".join(_entry(paper, _key(paper, used)) for paper in papers)
+
+
+def _wrapped(text: str, width: int | None, indent: str = "") -> str:
+    if width is None:
+        return text
+    lines = [
+        textwrap.wrap(line, max(width, 20), subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+        or [""]
+        for line in text.split("\n")
+    ]
+    return "\n".join(part for line in lines for part in line)
+
+
+def _nearest(paper: Paper, width: int | None) -> str:
+    by = byline(paper)
+    line = f"- {one_line(paper.title)}" + (f". {by}" if by else "")
+    url = safe_url(paper.url)
+    return _wrapped(line, width, "  ") + (f"\n  {url}" if url else "")
+
+
+def _markdown(text: str) -> str:
+    """Without HTML or images. In mathematics a space after ``<`` does it, which TeX doesn't see."""
+    pieces = re.split(f"({_MATH.pattern})", text)
+    told = [re.sub(r"<(?=[A-Za-z/!?])", "< " if i % 2 else r"\\<", piece) for i, piece in enumerate(pieces)]
+    return re.sub(r"!(?=\[)", r"\\!", "".join(told))
+
+
+def _linked(paper: Paper) -> str:
+    title = re.sub(_BRACKET, _ESCAPED, _markdown(one_line(paper.title)))
+    url = safe_url(paper.url).replace("(", "%28").replace(")", "%29")
+    linked = f"[{title}]({url})" if url else title
+    by = _markdown(byline(paper))
+    return f"{linked}. {by}" if by else linked
+
+
+def _reference(citation: Citation) -> str:
+    quotes = "".join(f"\n   > “{_markdown(one_line(quote.text))}”\n" for quote in citation.quotes)
+    return f"{citation.number}. {_linked(citation.paper)}\n{quotes}"
+
+
+def _key(paper: Paper, used: set[str]) -> str:
+    ascii_id = unicodedata.normalize("NFKD", paper.id).encode("ascii", "ignore").decode()
+    base = re.sub(r"[^A-Za-z0-9:_.+-]+", "-", ascii_id).strip("-") or "paper"
+    key, number = base, 1
+    while key.lower() in used:
+        number += 1
+        key = f"{base}-{number}"
+    used.add(key.lower())
+    return key
+
+
+def _entry(paper: Paper, key: str) -> str:
+    venue = paper.venue or ""
+    journal = bool(re.search(r"\b(journal|transactions|letters|JMLR|TMLR)\b", venue, re.IGNORECASE))
+    kind = ("article" if journal else "inproceedings") if venue else "misc"
+    fields = {
+        "title": f"{{{_tex(paper.title)}}}",
+        "author": " and ".join(_author(name) for name in paper.authors),
+        "journal" if journal else "booktitle": _tex(venue),
+        "year": str(paper.year) if paper.year is not None else "",
+        "doi": _braceless(paper.doi or ""),
+        "url": _braceless(safe_url(paper.url)),
+    }
+    lines = [f"  {name} = {{{value}}}," for name, value in fields.items() if value.strip("{} ")]
+    return "\n".join([f"@{kind}{{{key},", *lines, "}", ""])
+
+
+def _author(name: str) -> str:
+    tex = _tex(name)
+    return f"{{{tex}}}" if re.search(r"\band\b", tex, re.IGNORECASE) else tex
+
+
+def _tex(text: str) -> str:
+    """Text as the content of a BibTeX field: braces balance; what TeX acts on is escaped outside mathematics."""
+    text = one_line(text)
+    if not _balanced(text):
+        text = _braceless(text)
+    if text.endswith("\\"):  # it would escape the field's closing brace
+        text = text.rstrip("\\") + r"\textbackslash"
+    pieces = re.split(f"({_MATH.pattern})", text)
+    return "".join(piece if i % 2 else _tex_prose(piece) for i, piece in enumerate(pieces))
+
+
+def _tex_prose(text: str) -> str:
+    escaped = re.sub(r"(?<!\\)([&%#_$])", r"\\\1", text)
+    return re.sub(r"(?<!\\)\^", r"\\^{}", escaped)
+
+
+def _braceless(text: str) -> str:
+    return re.sub(r"[{}]", "", one_line(text))
+
+
+def _balanced(text: str) -> bool:
+    depth = 0
+    for character in text:
+        depth += (character == "{") - (character == "}")
+        if depth < 0:
+            return False
+    return depth == 0
