@@ -123,12 +123,18 @@ def to_bibtex(papers: Iterable[Paper]) -> str:
 def _wrapped(text: str, width: int | None, indent: str = "") -> str:
     if width is None:
         return text
-    lines = [
-        textwrap.wrap(line, max(width, 20), subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
-        or [""]
-        for line in text.split("\n")
-    ]
-    return "\n".join(part for line in lines for part in line)
+    wrapped: list[str] = []
+    for line in text.split("\n"):
+        lead = line[: len(line) - len(line.lstrip(" "))]
+        wrapped += textwrap.wrap(
+            line.strip(" "),
+            max(width, 20),
+            initial_indent=lead,
+            subsequent_indent=indent or lead,
+            break_long_words=False,
+            break_on_hyphens=False,
+        ) or [""]
+    return "\n".join(wrapped)
 
 
 def _nearest(paper: Paper, width: int | None) -> str:
