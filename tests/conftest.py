@@ -1,0 +1,78 @@
+"""For every test: no network, no settings of the person who runs it, and a data folder of its own."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+_GUARD = Path(__file__).parent / "offline_guard"
+_OWN = Path(tempfile.mkdtemp(prefix="rag-assistant-tests-"))
+OFFLINE_LOG = _OWN / "offline.log"
+
+
+def _stand_guard() -> None:
+    """In this process at once, and in every Python that it starts."""
+    os.environ["OFFLINE_GUARD_LOG"] = str(OFFLINE_LOG)
+    os.environ["PYTHONPATH"] = os.pathsep.join([str(_GUARD), *filter(None, [os.environ.get("PYTHONPATH")])])
+    if getattr(sys.modules.get("sitecustomize"), "__file__", None) != str(_GUARD / "sitecustomize.py"):
+        spec = importlib.util.spec_from_file_location("offline_guard", _GUARD / "sitecustomize.py")
+        assert spec is not None
+        assert spec.loader is not None
+        spec.loader.exec_module(importlib.util.module_from_spec(spec))
+
+
+def _forget_the_user() -> None:
+    for name in list(os.environ):
+        if name.startswith(("RAG_", "OPENAI_")):
+            del os.environ[name]
+    for name in ("XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME"):
+        os.environ[name] = str(_OWN / name.lower())
+
+
+_forget_the_user()
+_stand_guard()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--slow", action="store_true", help="also run the long forms of tests")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if not config.getoption("--slow"):
+        for item in items:
+            if item.get_closest_marker("slow"):
+                item.add_marker(pytest.mark.skip(reason="run with --slow"))
+
+
+def pytest_unconfigure() -> None:
+    shutil.rmtree(_OWN, ignore_errors=True)
+
+
+def attempts() -> str:
+    """What was attempted since the last call, by this process or by those it started."""
+    found = OFFLINE_LOG.read_text(encoding="utf-8") if OFFLINE_LOG.exists() else ""
+    OFFLINE_LOG.unlink(missing_ok=True)
+    return found
+
+
+@pytest.fixture(autouse=True)
+def _offline() -> Iterator[None]:
+    attempts()
+    yield
+    found = attempts()
+    if found:
+        pytest.fail(f"the network was tried:\n{found}", pytrace=False)
+
+
+@pytest.fixture
+def offline_attempts() -> Callable[[], str]:
+    """Returns, and forgets, the attempts so far: for testing the guard."""
+    return attempts
