@@ -1,0 +1,53 @@
+"""What the assistant asks of a backend: given a question and its evidence, write an answer piece by piece."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+from rag_assistant.drafts import Piece
+from rag_assistant.evidence import Evidence
+from rag_assistant.questions import QuestionForm
+from rag_assistant.types import PromptInfo
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """A question with all that its answer may rest on.
+
+    Attributes:
+        form: The stand-alone question and what its form asks for.
+        evidence: Papers, best first, with all their sentences; labels count from these.
+        system, user: The rendered prompt; empty for backends that read the evidence itself.
+        info: Which prompt was rendered, if any.
+    """
+
+    form: QuestionForm
+    evidence: Evidence
+    system: str = ""
+    user: str = ""
+    info: PromptInfo | None = None
+
+
+@runtime_checkable
+class Backend(Protocol):
+    """Writes the answer's text. Methods may be called from several threads at once."""
+
+    @property
+    def name(self) -> str:
+        """What a user calls it, e.g. ``extractive``."""
+
+    @property
+    def model(self) -> str:
+        """The model behind it; empty where there is none."""
+
+    def stream(self, prompt: Prompt) -> Iterator[Piece]:
+        """The pieces of the answer, as they come.
+
+        Raises:
+            BackendError: The model failed.
+        """
+
+    def astream(self, prompt: Prompt) -> AsyncIterator[Piece]:
+        """The same, without blocking the event loop."""

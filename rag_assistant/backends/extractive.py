@@ -1,0 +1,181 @@
+"""The default backend: answers with verbatim sentences of the abstracts, chosen without any model that writes.
+
+Every sentence it yields is a whole sentence of an abstract with its label, so its answers are supported by construction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+
+from rag_assistant.backends.base import Prompt
+from rag_assistant.backends.bibliography import answer_bibliography
+from rag_assistant.backends.selection import ranked, sentence_score, smallest_set
+from rag_assistant.drafts import Draft, Frame, Label, Matched, Missing, Piece, Refusal
+from rag_assistant.evidence import CLOSE, Evidence, PaperEvidence, QuestionWord, coverage
+from rag_assistant.grounding.gate import Judgement, judge
+from rag_assistant.questions import QuestionForm
+
+SECOND_PAPER_MARGIN = 0.04
+MULTI_PAPER_MARGIN = 0.16
+LIST_COVERAGE = 0.8
+LIST_WEAKEST = 0.62
+MAX_LISTED = 20
+MAX_PAPERS = 3
+
+
+class ExtractiveBackend:
+    """Picks the smallest set of verbatim sentences that answers; refuses where no sentence does."""
+
+    name = "extractive"
+    model = ""
+
+    def stream(self, prompt: Prompt) -> Iterator[Piece]:
+        """One piece a sentence; a refusal where the papers don't answer."""
+        form, evidence = prompt.form, prompt.evidence
+        if form.kind == "bibliography":
+            return answer_bibliography(form, evidence)
+        if form.kind == "list":
+            return _list(form, evidence)
+        if form.kind == "comparison":
+            return _comparison(form, evidence)
+        return _sentences(form, evidence)
+
+    async def astream(self, prompt: Prompt) -> AsyncIterator[Piece]:
+        """The same pieces; choosing takes no time that is worth yielding for."""
+        for piece in self.stream(prompt):
+            yield piece
+
+
+def _draft(position: int, paper: PaperEvidence, sentence: int) -> Draft:
+    return Draft(paper.sentences[sentence].passage.text, (Label(position, sentence),))
+
+
+def _judgements(form: QuestionForm, evidence: Evidence) -> list[Judgement]:
+    return [judge(evidence.words, paper, form.answer_type) for paper in evidence.papers]
+
+
+def _refusal(evidence: Evidence, judgements: list[Judgement]) -> Refusal:
+    on_topic = [j for j in judgements if j.on_topic]
+    if not on_topic:
+        return Refusal("not_in_corpus", _looked_for(evidence))
+    return Refusal("not_in_abstracts", on_topic[0].missing or _looked_for(evidence))
+
+
+def _looked_for(evidence: Evidence) -> tuple[str, ...]:
+    own = sorted((word for word in evidence.words if not word.carried), key=lambda word: -word.weight)
+    return tuple(word.text for word in own[:6])
+
+
+def _sentences(form: QuestionForm, evidence: Evidence) -> Iterator[Piece]:
+    """One fact, a figure, a reason, a yes/no: from the best paper, and from further ones that match about as well."""
+    judgements = _judgements(form, evidence)
+    able = [index for index, judgement in enumerate(judgements) if judgement.says]
+    if not able:
+        yield _refusal(evidence, judgements)
+        return
+    best_score = evidence.papers[able[0]].hit.score
+    margin = MULTI_PAPER_MARGIN if form.multi else SECOND_PAPER_MARGIN
+    chosen = [index for index in able if evidence.papers[index].hit.score >= best_score - margin][:MAX_PAPERS]
+    best_sentence = ranked(form, evidence.words, evidence.papers[chosen[0]])[0][0]
+    for place, index in enumerate(chosen):
+        paper = evidence.papers[index]
+        if place and ranked(form, evidence.words, paper)[0][0] < best_sentence - margin:
+            continue
+        limit = 3 if len(chosen) == 1 else (2 if place == 0 and len(chosen) == 2 else 1)
+        for sentence in smallest_set(form, evidence.words, paper, limit):
+            yield _draft(index, paper, sentence)
+
+
+def _comparison(form: QuestionForm, evidence: Evidence) -> Iterator[Piece]:
+    """Evidence for each side; one sentence serves both where it names both."""
+    judgements = _judgements(form, evidence)
+    if not any(judgement.on_topic for judgement in judgements):
+        yield Refusal("not_in_corpus", _looked_for(evidence))
+        return
+    sides = [_side_words(evidence.words, side) for side in form.sides]
+    found: list[tuple[int, int] | None] = []
+    for side in sides:
+        found.append(_best_for_side(form, evidence, judgements, side) if side else None)
+    if not any(found):
+        yield _refusal(evidence, judgements)
+        return
+    together = _names_all(form, evidence, judgements, [side for side in sides if side])
+    if together is not None:
+        for sentence in smallest_set(form, evidence.words, evidence.papers[together], 2):
+            yield _draft(together, evidence.papers[together], sentence)
+        return
+    told: set[tuple[int, int]] = set()
+    for name, place in zip(form.sides, found, strict=True):
+        if place is None:
+            yield Missing(name)
+        elif place not in told:
+            told.add(place)
+            yield _draft(place[0], evidence.papers[place[0]], place[1])
+
+
+def _side_words(words: tuple[QuestionWord, ...], side: str) -> tuple[int, ...]:
+    lowered = side.lower()
+    return tuple(index for index, word in enumerate(words) if word.text.lower() in lowered)
+
+
+def _best_for_side(
+    form: QuestionForm, evidence: Evidence, judgements: list[Judgement], side: tuple[int, ...]
+) -> tuple[int, int] | None:
+    best: tuple[float, int, int] | None = None
+    for index, paper in enumerate(evidence.papers):
+        if not judgements[index].on_topic:
+            continue
+        named = _subset(evidence.words, paper.matches, side)
+        if named < CLOSE:
+            continue
+        for place, sentence in enumerate(paper.sentences):
+            score = sentence_score(form, evidence.words, paper, place) + _subset(evidence.words, sentence.matches, side)
+            if best is None or score > best[0]:
+                best = (score, index, place)
+    return None if best is None else best[1:]
+
+
+def _names_all(
+    form: QuestionForm, evidence: Evidence, judgements: list[Judgement], sides: list[tuple[int, ...]]
+) -> int | None:
+    """The best paper with a sentence that names every side, if there is one."""
+    for index, paper in enumerate(evidence.papers):
+        if judgements[index].on_topic and any(
+            all(_subset(evidence.words, sentence.matches, side) >= CLOSE for side in sides) for sentence in paper.sentences
+        ):
+            return index
+    return None
+
+
+def _subset(words: tuple[QuestionWord, ...], matches: tuple[float, ...], indices: tuple[int, ...]) -> float:
+    return coverage(tuple(words[i] for i in indices), tuple(matches[i] for i in indices))
+
+
+def _list(form: QuestionForm, evidence: Evidence) -> Iterator[Piece]:
+    """All papers that match, each with the sentence that shows it, and out of how many."""
+    if not evidence.words:
+        yield Refusal("clarify", message="Which topic should the papers be on?")
+        return
+    listed: list[tuple[int, int]] = []
+    for index, paper in enumerate(evidence.papers):
+        if not _belongs(evidence.words, paper):
+            continue
+        listed.append((index, ranked(form, evidence.words, paper)[0][1]))
+    if not listed:
+        yield Refusal("not_in_corpus", _looked_for(evidence))
+        return
+    yield Matched(len(listed))
+    noun = "paper" if evidence.considered == 1 else "papers"
+    verb = "matches" if len(listed) == 1 else "match"
+    yield Frame(f"{len(listed)} of {evidence.considered} {noun} {verb}:")
+    for index, sentence in listed[:MAX_LISTED]:
+        paper = evidence.papers[index]
+        yield Frame(f"\n- {paper.hit.paper.title}: ")
+        yield _draft(index, paper, sentence)
+    if len(listed) > MAX_LISTED:
+        yield Frame(f"\n\nThe other {len(listed) - MAX_LISTED} are left out here.")
+
+
+def _belongs(words: tuple[QuestionWord, ...], paper: PaperEvidence) -> bool:
+    matches = paper.matches
+    return coverage(words, matches) >= LIST_COVERAGE and min(matches, default=0.0) >= LIST_WEAKEST

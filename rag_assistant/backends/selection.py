@@ -1,0 +1,79 @@
+"""Which sentences answer: scoring by how well they match the question, and the smallest set that covers it."""
+
+from __future__ import annotations
+
+import re
+
+from rag_assistant.evidence import EvidenceSentence, PaperEvidence, QuestionWord, coverage
+from rag_assistant.grounding.gate import has_number
+from rag_assistant.questions import QuestionForm
+
+MAX_SENTENCES = 3
+COSINE_WEIGHT = 0.3
+POSITION_WEIGHT = 0.06
+TYPE_BONUS = 0.12
+CONTRIBUTION_BONUS = 0.05
+GAIN = 0.07
+"""A further sentence must raise the weighted coverage of the question's words by this much, or nearly tie with the best."""
+TIE = 0.02
+
+_CONTRIBUTION = re.compile(
+    r"\b(?:we|our|this\s+(?:paper|work|study)|results?|experiments?|theory)\b[^.]{0,60}?\b(?:propos|introduc|present|show|prove|provid|"
+    r"develop|deriv|establish|find|found|reveal|demonstrat|achiev|analy[sz]|investigat|design|observ|indicat|suggest|validat)\w*",
+    re.IGNORECASE,
+)
+_REASON = re.compile(r"\b(?:because|since|due|caus\w+|reasons?|therefore|thus|leads?|led|results? in|as a result|hence|owing|so that|in order to|attributable)\b", re.I)
+
+
+def sentence_score(form: QuestionForm, words: tuple[QuestionWord, ...], paper: PaperEvidence, index: int) -> float:
+    """How well the sentence at ``index`` answers; higher is better, about in [0, 1.5]."""
+    sentence = paper.sentences[index]
+    score = coverage(words, sentence.matches) + COSINE_WEIGHT * sentence.cosine
+    score += POSITION_WEIGHT * index / max(1, len(paper.sentences) - 1)
+    text = sentence.passage.text
+    if form.answer_type == "number" and has_number(text):
+        score += TYPE_BONUS
+    if form.answer_type == "reason" and _REASON.search(text):
+        score += TYPE_BONUS / 2
+    if _CONTRIBUTION.search(text):
+        score += CONTRIBUTION_BONUS
+    return score
+
+
+def ranked(form: QuestionForm, words: tuple[QuestionWord, ...], paper: PaperEvidence) -> list[tuple[float, int]]:
+    """All sentences of a paper as ``(score, position)``, best first."""
+    scores = [(sentence_score(form, words, paper, index), index) for index in range(len(paper.sentences))]
+    return sorted(scores, key=lambda pair: (-pair[0], pair[1]))
+
+
+def smallest_set(
+    form: QuestionForm, words: tuple[QuestionWord, ...], paper: PaperEvidence, limit: int = MAX_SENTENCES
+) -> list[int]:
+    """Positions of the fewest sentences that cover the question, in the order of the abstract.
+
+    The best sentence always; then, greedily, those that match words of the question the chosen ones don't, or that
+    score within a hair of the best.
+    """
+    order = ranked(form, words, paper)
+    if not order:
+        return []
+    best_score, best = order[0]
+    chosen = [best]
+    covered = list(paper.sentences[best].matches)
+    for score, index in order[1:]:
+        if len(chosen) >= limit:
+            break
+        gain = _gain(words, covered, paper.sentences[index])
+        if gain >= GAIN or score >= best_score - TIE:
+            chosen.append(index)
+            covered = [max(pair) for pair in zip(covered, paper.sentences[index].matches, strict=True)]
+    return sorted(chosen)
+
+
+def _gain(words: tuple[QuestionWord, ...], covered: list[float], sentence: EvidenceSentence) -> float:
+    total = sum(word.weight for word in words)
+    gained = (
+        word.weight * max(0.0, match - before)
+        for word, before, match in zip(words, covered, sentence.matches, strict=True)
+    )
+    return sum(gained) / total if total else 0.0

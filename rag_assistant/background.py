@@ -1,0 +1,27 @@
+"""How common an English word is, for weighting words where a corpus is too small to tell.
+
+The WordPiece vocabulary lists whole words by falling frequency, so by Zipf's law the chance that a text of an abstract's
+length holds the word of rank r is about ``20 / r``. A word that isn't in the vocabulary is rarer than all that are.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.resources import files
+
+_FIRST_FREQUENT = 1996  # ids below are control tokens and single characters; "the" comes first
+_CHANCE_AT_RANK_ONE = 20.0
+_CEILING = 0.9
+
+
+@cache
+def _ranks() -> dict[str, int]:
+    vocabulary = (files("rag_assistant") / "data" / "minilm" / "vocab.txt").read_text(encoding="utf-8").split("\n")
+    words = (word for word in vocabulary[_FIRST_FREQUENT:] if word and not word.startswith("##"))
+    return {word: rank for rank, word in enumerate(words, start=1)}
+
+
+def document_probability(word: str) -> float:
+    """The chance that an English abstract holds ``word`` (lower case), in (0, 0.9]."""
+    ranks = _ranks()
+    return min(_CEILING, _CHANCE_AT_RANK_ONE / ranks.get(word, len(ranks)))

@@ -1,0 +1,72 @@
+"""What a backend writes, before it is checked: frame text, drafted sentences with labels, and refusals."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rag_assistant.types import Basis, Status, Usage
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """Where a drafted sentence says it comes from.
+
+    Attributes:
+        paper: Position in the evidence, from 0.
+        sentence: Position of the sentence in the abstract, from 0; ``None`` for the paper as a whole.
+    """
+
+    paper: int
+    sentence: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """Text that code built around the statements, with its own white space: lead-ins, counts, list marks."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """One sentence with its labels.
+
+    Attributes:
+        text: Without markers and outer white space.
+        labels: What it rests on.
+        basis: ``bibliography`` for facts from the paper's record.
+        fields: For ``bibliography``, which fields of the paper the sentence repeats.
+    """
+
+    text: str
+    labels: tuple[Label, ...] = ()
+    basis: Basis = "abstract"
+    fields: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """A named part of the question that stays unanswered: the answer becomes ``partial``."""
+
+    part: str
+
+
+@dataclass(frozen=True, slots=True)
+class Matched:
+    """For lists, how many papers matched."""
+
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """No answer, and why: the status, the words that were looked for, and a sentence for people where the standard one
+    doesn't fit."""
+
+    status: Status
+    looked_for: tuple[str, ...] = ()
+    message: str = ""
+
+
+Piece = Frame | Draft | Missing | Matched | Refusal | Usage
+"""What backends yield, in order."""

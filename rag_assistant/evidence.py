@@ -1,0 +1,86 @@
+"""What retrieval hands to the gate and to the backends: papers with their sentences, and how each matches the question."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rag_assistant.types import Hit, Passage
+
+CLOSE = 0.75
+"""From this match on, a text's word is taken to say what the question's word says."""
+FAR = 0.5
+"""Below this match a question's word is taken to be missing from a text."""
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionWord:
+    """A content word of a question.
+
+    Attributes:
+        text: As it stands in the question.
+        weight: Its inverse document frequency, above 0; carried words weigh less.
+        carried: Whether it comes from earlier turns rather than from this question.
+        named: Whether it is written like a name (an acronym, a word with digits): only the same word matches it.
+    """
+
+    text: str
+    weight: float
+    carried: bool = False
+    named: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class EvidenceSentence:
+    """One sentence of a paper's abstract.
+
+    Attributes:
+        passage: The sentence as a span of the abstract.
+        cosine: Of the sentence's vector and the question's, in [-1, 1].
+        matches: For each :class:`QuestionWord` how closely the sentence matches it, in [0, 1].
+    """
+
+    passage: Passage
+    cosine: float
+    matches: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PaperEvidence:
+    """A paper that was found, with all its sentences in order.
+
+    Attributes:
+        hit: What retrieval says of the paper.
+        title_matches: How closely its title matches each question word, in [0, 1].
+        sentences: All sentences of the abstract.
+    """
+
+    hit: Hit
+    title_matches: tuple[float, ...]
+    sentences: tuple[EvidenceSentence, ...]
+
+    @property
+    def matches(self) -> tuple[float, ...]:
+        """The best match of each question word anywhere in the paper."""
+        columns = [self.title_matches, *(sentence.matches for sentence in self.sentences)]
+        return tuple(max(column) for column in zip(*columns, strict=True))
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """All that a question's answer may rest on.
+
+    Attributes:
+        words: The question's content words.
+        papers: Best first.
+        considered: How many papers were in reach of the question, after filters.
+    """
+
+    words: tuple[QuestionWord, ...]
+    papers: tuple[PaperEvidence, ...]
+    considered: int
+
+
+def coverage(words: tuple[QuestionWord, ...], matches: tuple[float, ...]) -> float:
+    """The mean match of the words, weighted by their weights, in [0, 1]; 0 without words."""
+    total = sum(word.weight for word in words)
+    return sum(w.weight * match for w, match in zip(words, matches, strict=True)) / total if total else 0.0

@@ -1,0 +1,72 @@
+"""Whether the papers that were found can answer: is one on the topic, and does a sentence of it say what is asked.
+
+Both judgements rest on how closely the question's own content words are matched (see ``evidence``), which separated SciFact's
+claims with evidence from those without better than any cosine of whole texts.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from rag_assistant.evidence import CLOSE, FAR, EvidenceSentence, PaperEvidence, QuestionWord, coverage
+from rag_assistant.questions import AnswerType
+
+TOPIC_COVERAGE = 0.6
+TOPIC_COSINE = 0.3
+ASPECT_COVERAGE = 0.68
+ASPECT_MISSING = 0.34
+
+_NUMBER = re.compile(
+    r"\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|hundred|thousand|million|billion|half|"
+    r"twice|double|doubles|triple|third|quarter|several|dozen)\b|O\s*\(|\\mathcal\{?O|\\tilde",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """What the gate found for one paper.
+
+    Attributes:
+        on_topic: Whether the paper is about what the question is about.
+        says: Whether its abstract says what is asked.
+        missing: The question's own words that nothing in the paper comes close to, heaviest first.
+        coverage: Of the question's own words by the whole paper, in [0, 1].
+    """
+
+    on_topic: bool
+    says: bool
+    missing: tuple[str, ...]
+    coverage: float
+
+
+def judge(words: tuple[QuestionWord, ...], paper: PaperEvidence, answer_type: AnswerType = "any") -> Judgement:
+    """Judges whether one paper answers a question."""
+    matches = paper.matches
+    whole = coverage(words, matches)
+    own = [(word, match) for word, match in zip(words, matches, strict=True) if not word.carried]
+    total = sum(word.weight for word, _ in own)
+    own_coverage = sum(word.weight * match for word, match in own) / total if total else whole
+    missing = sorted((pair for pair in own if pair[1] < FAR), key=lambda pair: -pair[0].weight)
+    missing_share = sum(word.weight for word, _ in missing) / total if total else 0.0
+    dense = paper.hit.dense or 0.0
+    on_topic = (whole >= TOPIC_COVERAGE and dense >= TOPIC_COSINE) or whole >= CLOSE or bool(
+        dense >= 2 * TOPIC_COSINE and whole >= FAR
+    )
+    says = on_topic and own_coverage >= ASPECT_COVERAGE and missing_share <= ASPECT_MISSING
+    if says and answer_type == "number":
+        says = any(has_number(sentence.passage.text) for sentence in near_best(words, paper))
+    return Judgement(on_topic, says, tuple(word.text for word, _ in missing), own_coverage)
+
+
+def near_best(words: tuple[QuestionWord, ...], paper: PaperEvidence, within: float = 0.12) -> list[EvidenceSentence]:
+    """The sentences that match the question about as well as the best one does."""
+    scored = [(coverage(words, sentence.matches), sentence) for sentence in paper.sentences]
+    best = max((score for score, _ in scored), default=0.0)
+    return [sentence for score, sentence in scored if score >= best - within]
+
+
+def has_number(sentence: str) -> bool:
+    """Whether a sentence holds a number, a number word or a rate like ``O(1/T)``."""
+    return bool(_NUMBER.search(sentence))

@@ -1,0 +1,97 @@
+"""From drafted pieces to an answer's text, statements and citations: every quote verbatim, every statement checked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from rag_assistant.drafts import Draft, Frame, Label, Matched, Missing, Piece, Refusal
+from rag_assistant.evidence import Evidence
+from rag_assistant.grounding.support import Verdict, check_abstract, check_bibliography
+from rag_assistant.types import Citation, Paper, Quote, Statement, Usage
+
+
+@dataclass(slots=True)
+class Grounder:
+    """Builds an answer piece by piece, so that what has streamed is what the answer holds.
+
+    ``add`` returns the text that a piece contributes. Papers are numbered by first appearance.
+    """
+
+    evidence: Evidence
+    text: str = ""
+    statements: list[Statement] = field(default_factory=list)
+    missing: list[str] = field(default_factory=list)
+    matched: int | None = None
+    refusal: Refusal | None = None
+    usage: Usage = Usage()
+    dropped_markers: int = 0
+    _numbers: dict[str, int] = field(default_factory=dict)
+    _quotes: dict[str, list[Quote]] = field(default_factory=dict)
+    _papers: dict[str, Paper] = field(default_factory=dict)
+
+    def add(self, piece: Piece) -> str:
+        """Takes the next piece in and returns what it adds to the text."""
+        if isinstance(piece, Frame):
+            self.text += piece.text
+            return piece.text
+        if isinstance(piece, Draft):
+            return self._add_draft(piece)
+        if isinstance(piece, Missing):
+            self.missing.append(piece.part)
+        elif isinstance(piece, Matched):
+            self.matched = piece.count
+        elif isinstance(piece, Refusal):
+            self.refusal = piece
+        else:
+            self.usage = piece
+        return ""
+
+    def citations(self) -> tuple[Citation, ...]:
+        """The citations so far, by number; the quotes of each in the order of its abstract."""
+        return tuple(
+            Citation(number, self._papers[key], tuple(sorted(self._quotes[key], key=lambda quote: quote.start)))
+            for key, number in self._numbers.items()
+        )
+
+    def _add_draft(self, draft: Draft) -> str:
+        known = [label for label in draft.labels if self._exists(label)]
+        self.dropped_markers += len(draft.labels) - len(known)
+        quotes = {label: quote for label in known if (quote := self._quote(label)) is not None}
+        verdict = self._check(draft, known, list(quotes.values()))
+        numbers = list(dict.fromkeys(self._number(label, quotes.get(label)) for label in known))
+        lead = " " if self.text and not self.text[-1].isspace() else ""
+        start = len(self.text) + len(lead)
+        text = draft.text + "".join(f" [{number}]" for number in numbers)
+        self.text += lead + text
+        self.statements.append(
+            Statement(text, start, start + len(text), tuple(numbers), verdict.support, draft.basis, verdict.reason)
+        )
+        return lead + text
+
+    def _exists(self, label: Label) -> bool:
+        if not 0 <= label.paper < len(self.evidence.papers):
+            return False
+        return label.sentence is None or 0 <= label.sentence < len(self.evidence.papers[label.paper].sentences)
+
+    def _quote(self, label: Label) -> Quote | None:
+        if label.sentence is None:
+            return None
+        found = self.evidence.papers[label.paper]
+        passage = found.sentences[label.sentence].passage
+        return Quote(found.hit.paper.abstract[passage.start : passage.end], passage.start, passage.end)
+
+    def _check(self, draft: Draft, labels: list[Label], quotes: list[Quote]) -> Verdict:
+        if not labels:
+            return Verdict("uncited", "no citation")
+        if draft.basis == "bibliography":
+            return check_bibliography(draft, [self.evidence.papers[label.paper].hit.paper for label in labels])
+        return check_abstract(draft.text, [quote.text for quote in quotes])
+
+    def _number(self, label: Label, quote: Quote | None) -> int:
+        paper = self.evidence.papers[label.paper].hit.paper
+        number = self._numbers.setdefault(paper.id, len(self._numbers) + 1)
+        self._papers[paper.id] = paper
+        quotes = self._quotes.setdefault(paper.id, [])
+        if quote is not None and quote not in quotes:
+            quotes.append(quote)
+        return number

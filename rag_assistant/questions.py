@@ -1,0 +1,205 @@
+"""What a question asks for, read off its form: its kind, the type of its answer, its sides and its parts.
+
+Rules over function words and question forms only; nothing here knows a topic. The kinds follow the coarse answer types
+of Li and Roth (2002, "Learning Question Classifiers"), cut down to what abstracts can answer, plus the forms that need
+another way of answering: lists over all papers, comparisons, and questions on the bibliography.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+Kind = Literal["fact", "figure", "list", "comparison", "yesno", "bibliography", "empty"]
+AnswerType = Literal["any", "number", "name", "reason"]
+Field = Literal["authors", "link", "year", "venue", "title", "papers_by", "doi", "count"]
+
+MAX_QUESTION = 2000
+"""Characters of a question that are searched with; the rest of a longer text is left out, with a notice."""
+
+STOP_WORDS = frozenset(
+    """a about above after again against all also am an and any anyone are around as at be because been before being
+    below between both but by can could did do does doing done down during each either else ever every few for from
+    further get gets give given gives go goes got had has have having he her here hers him his how i if in into is it its
+    itself just kind let like made make makes many may me might mine more most much must my neither no nor not of off on
+    once one ones only onto or other others our ours out over own per please really regarding same shall she should so
+    some sort such than that the their theirs them themselves then there these they this those though through thus to
+    together too toward towards under until up upon us use used uses using very via was way ways we were what whatever
+    when where whether which while who whom whose why will with within without would yes yet you your""".split()
+)
+ASKING_WORDS = frozenset(
+    """abstract abstracts according answer article articles ask author authors claim claims collection corpus describe
+    described describes discuss discussed discusses explain explains find finds list listed mention mentioned mentions
+    name named paper papers present presented presents propose proposed proposes publication publications publish
+    question report reported reports researcher researchers say says said show shown shows state stated states studied
+    studies study summarise summarize talk talks tell tells thing things work works icml 2024 achieve achieved achieves
+    introduce introduced introduces happen happens mean means call called provide provided provides
+    actually exactly specific specifically main different""".split()
+)
+"""Words that people ask with, about papers: they rarely stand in the sentence that answers."""
+
+_PAPER_NOUN = r"(?:papers?|works?|studies|study|articles?|abstracts?|publications?|authors|of (?:them|these|those))"
+_LIST = re.compile(
+    rf"""^\W*(?:
+        (?:which|what)\s+(?:of\s+(?:the|these|those)\s+)?(?:\w+\s+){{0,2}}?(?:papers|works|studies|articles|abstracts)\b
+      | (?:which|what)\s+(?:paper|work|study)s?\b(?=.*\b(?:papers|all|any)\b)
+      | (?:list|name|enumerate|find|show(?:\s+me)?|give(?:\s+me)?|collect)\s+(?:me\s+)?(?:all\s+|every\s+|each\s+)?(?:of\s+)?
+        (?:the\s+)?(?:\w+\s+){{0,2}}?(?:papers?|works|studies|articles|abstracts)\b
+      | (?:are|is)\s+there\s+(?:any\s+|other\s+|more\s+)*{_PAPER_NOUN}\b
+      | how\s+many\s+(?:of\s+(?:the|these|those)\s+)?(?:\w+\s+)?(?:papers|works|studies|articles|abstracts)\b
+      | (?:all|any)\s+(?:the\s+)?(?:papers|works|studies|articles|abstracts)\b
+      | who\s+(?:else\s+)?(?:works|worked)\s+on\b
+      | (?:papers|works|studies|articles|abstracts)\s+(?:about|on|that|which|using|with|dealing|related|mentioning|in)\b
+    )""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_FIGURE = re.compile(
+    r"""\b(?:how\s+(?:many|much|large|big|high|low|fast|long|far|often|small)
+      | by\s+how\s+much | (?:what|which)\s+(?:\w+\s+){0,4}?(?:rate|percentage|percent|proportion|fraction|share|accuracy|
+        number|amount|size|score|speed-?up|factor|ratio|value|bound|complexity|threshold|improvement|gain|reduction)\b
+      | number\s+of | percentage\s+of | at\s+(?:what|which)\s+(?:\w+\s+){0,2}?(?:rate|level|percentage))""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_COUNTS = re.compile(r"\bhow\s+(?:many|much|large|big|high|low|fast|long|far|small)\b|\bpercent|\bby\s+how\b", re.IGNORECASE)
+_RATES = re.compile(r"\b(?:rate|bound|complexity|order)s?\b", re.IGNORECASE)
+_YESNO = re.compile(
+    r"^\W*(?:(?:and|but|so|then)\s+)?(?:is|are|was|were|do|does|did|can|could|has|have|had|will|would|should|may|might|must|isn't|aren't|"
+    r"doesn't|don't|didn't|can't|won't|hasn't)\b",
+    re.IGNORECASE,
+)
+_REASON = re.compile(r"\b(?:why|how\s+come|what\s+(?:is\s+the\s+)?(?:reason|cause|causes|motivates?|motivation))\b", re.IGNORECASE)
+_COMPARISON = (
+    re.compile(r"\b(?:differences?|distinction|trade-?offs?|comparison|similarit\w+)\s+between\s+(?P<a>.+?)\s+and\s+(?P<b>.+)", re.I),
+    re.compile(r"\bcompar(?:e|es|ed|ing)\s+(?P<a>.+?)\s+(?:and|with|to|against|versus|vs\.?)\s+(?P<b>.+)", re.I),
+    re.compile(r"\bhow\s+(?:does|do|did|is|are)\s+(?P<a>.+?)\s+(?:compares?|differs?|different)\s*(?:to|with|from|against)\s+(?P<b>.+)", re.I),
+    re.compile(r"\bhow\s+(?:do|does|did|are)\s+(?P<a>.+?)\s+and\s+(?P<b>.+?)\s+(?:compare|differ|relate|different)\b", re.I),
+    re.compile(r"^(?P<a>.+?)\s+(?:vs\.?|versus)\s+(?P<b>.+)", re.I),
+    re.compile(r"\bwhich\s+(?:\w+\s+){0,5}?(?:better|worse|faster|more|less|higher|lower|cheaper|larger|smaller)\b[^,:]*[,:]\s*(?P<a>.+?)\s+or\s+(?P<b>.+)", re.I),
+)
+_BIBLIOGRAPHY: tuple[tuple[Field, re.Pattern[str]], ...] = (
+    ("papers_by", re.compile(
+        r"(?:papers?|works?|articles?|studies|publications?)\s+(?:\w+\s+){0,3}?(?:written\s+|authored\s+|published\s+)?(?:by|from)\s+(?P<who>[A-ZÀ-Þ].+)")),
+    ("papers_by", re.compile(
+        r"(?:which|what)\s+(?:paper|work|article|publication|stud)\w*\s+(?:did|does|do|has|have|was|were)\s+(?P<who>(?:[A-ZÀ-Þ][\w.'’-]*\s*)+?)\s*(?:\b(?:co-?)?(?:write|wrote|author(?:ed)?|publish(?:ed)?|written|involved|contribute[ds]?)\b)")),
+    ("papers_by", re.compile(r"(?:what|which)\s+(?:\w+\s+)?(?:has|did)\s+(?P<who>(?:[A-ZÀ-Þ][\w.'’-]*\s*)+?)\s+(?:write|written|publish(?:ed)?|author(?:ed)?)\b")),
+    ("papers_by", re.compile(r"^\W*(?:is|did|was)\s+(?P<who>(?:[A-ZÀ-Þ][\w.'’-]+\s*){2,5}?)\s+(?:an?\s+author|(?:co-?)?author\b|writ|publish)")),
+    ("count", re.compile(r"how\s+many\s+(?:papers|abstracts)\s+(?:are|do|does|is)\s+(?:there|you|it|the\s+(?:corpus|collection))?\b[^?]*\b(?:corpus|collection|index\w*|altogether|in\s+total|there|have|cover|know)\s*\??\W*$", re.I)),
+    ("count", re.compile(r"how\s+many\s+authors\b(?P<per>)", re.I)),
+    ("authors", re.compile(r"\bwho\s+(?:are|is|were|was)\s+the\s+(?:(?:first|last|lead|senior|corresponding)\s+)?(?:authors?|writers?|researchers?|people)\b|\bwho\s+(?:co-?)?(?:wrote|authored|published|developed|proposed|introduced|invented|created)\b|\b(?:the\s+)?(?:(?:first|last|lead|senior)\s+)?authors?\s+of\b|\bwritten\s+by\s+whom\b|\bby\s+whom\b|\bwhose\s+(?:paper|work)\b|\blist\s+(?:all\s+)?(?:the\s+)?authors\b|\bauthors?\s*\?\s*$|\bwho\s+is\s+behind\b", re.I)),
+    ("doi", re.compile(r"\bdoi\b", re.I)),
+    ("link", re.compile(r"\b(?:link|url|web\s?page|openreview|pdf|proceedings\s+page|webpage|website)\b(?!\s+prediction)(?=.*\b(?:of|to|for|page|paper|about)\b|\W*$)|\bwhere\s+can\s+i\s+(?:read|find|get|download)\b", re.I)),
+    ("year", re.compile(r"\b(?:what|which|in\s+(?:what|which))\s+year\b|\bwhen\s+(?:was|were|did)\b.*\b(?:publish\w*|appear\w*|come\s+out|presented|written)\b|\bhow\s+(?:old|recent)\s+is\b", re.I)),
+    ("venue", re.compile(r"\b(?:what|which|at\s+(?:what|which))\s+(?:conference|venue|journal|proceedings)\b|\bwhere\s+(?:was|were|is|did)\b.*\b(?:publish\w*|appear\w*|presented)\b", re.I)),
+    ("title", re.compile(r"\bwhat(?:'s|\s+is|\s+was)\s+the\s+(?:exact\s+|full\s+)?title\b|\btitle\s+of\s+(?:the|this|that)\b", re.I)),
+)  # fmt: skip
+_MULTI = re.compile(
+    r"\b(?:papers|works|studies|approaches|methods|both|across|various|several|all\s+the|these\s+abstracts|recent\s+work)\b",
+    re.IGNORECASE,
+)
+_LEADING = re.compile(r"^\W*(?:and|but|so|ok|okay|then|well|hi|hello|hey|please|thanks|thank\s+you)\b[\s,.!:;-]*", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionForm:
+    """A question and what its form asks for.
+
+    Attributes:
+        text: The question, white space normalised and at most :data:`MAX_QUESTION` characters.
+        kind: How it wants to be answered.
+        answer_type: What a sentence that answers must hold.
+        sides: For comparisons, the things compared, as they stand in the question.
+        field: For questions on the bibliography, what of it is asked.
+        person: For ``papers_by``, the name asked about.
+        multi: Whether the wording asks across papers.
+        counts: Whether a list is wanted as a number ("how many papers").
+        cut: Whether the question was longer and has been cut.
+    """
+
+    text: str
+    kind: Kind
+    answer_type: AnswerType = "any"
+    sides: tuple[str, ...] = ()
+    field: Field | None = None
+    person: str = ""
+    multi: bool = False
+    counts: bool = False
+    cut: bool = False
+
+
+def clean(text: str) -> str:
+    """One line of valid text: control characters and lone surrogates become spaces, white space is collapsed."""
+    return re.sub(r"\s+", " ", re.sub(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]", " ", text)).strip()
+
+
+def analyse(question: str) -> QuestionForm:
+    """Reads the form of a question. Never fails: what fits no other kind is a ``fact``."""
+    text = clean(question)
+    cut = len(text) > MAX_QUESTION
+    text = text[:MAX_QUESTION]
+    if not any(character.isalnum() for character in text):
+        return QuestionForm(text, "empty", cut=cut)
+    if not cut:
+        for field, pattern in _BIBLIOGRAPHY:
+            if match := pattern.search(text):
+                person = (match.groupdict().get("who") or "").strip(" ?.!,;:'\"")
+                if field == "papers_by" and not _is_name(person):
+                    continue
+                return QuestionForm(text, "bibliography", field=field, person=person)
+    if _LIST.match(_LEADING.sub("", text)):
+        counts = bool(re.search(r"\bhow\s+many\b", text, re.IGNORECASE))
+        return QuestionForm(text, "list", multi=True, counts=counts, cut=cut)
+    multi = bool(_MULTI.search(text))
+    for pattern in _COMPARISON:
+        if (match := pattern.search(text)) and all(_has_content(side) for side in (match["a"], match["b"])):
+            sides = (_side(match["a"]), _side(match["b"]))
+            return QuestionForm(text, "comparison", sides=sides, multi=True, cut=cut)
+    if _FIGURE.search(text):
+        answer_type: AnswerType = "number" if _COUNTS.search(text) or _RATES.search(text) else "any"
+        return QuestionForm(text, "figure", answer_type, multi=multi, cut=cut)
+    if _YESNO.match(text):
+        return QuestionForm(text, "yesno", multi=multi, cut=cut)
+    if _REASON.search(text):
+        return QuestionForm(text, "fact", "reason", multi=multi, cut=cut)
+    return QuestionForm(text, "fact", multi=multi, cut=cut)
+
+
+def parts(question: str) -> tuple[str, ...]:
+    """The questions of a text that asks several, each ending in its question mark; one part otherwise."""
+    text = clean(question)
+    pieces = [piece.strip() for piece in re.findall(r"[^?\uff1f]+[?\uff1f]+", text)]
+    rest = re.sub(r"^.*[?\uff1f]", "", text).strip()
+    asked = [piece for piece in pieces if _has_content(piece)]
+    if len(asked) < 2:
+        return (text,) if text else ()
+    if _has_content(rest) and len(rest.split()) > 3:
+        asked.append(rest)
+    return tuple(asked)
+
+
+def is_content(word: str) -> bool:
+    """Whether a question's word says what it is about rather than how it asks."""
+    lowered = word.lower()
+    if lowered in STOP_WORDS or lowered in ASKING_WORDS:
+        return False
+    return len(word) > 1 or word.isdigit() or not word.isascii()
+
+
+def _has_content(text: str) -> bool:
+    return any(is_content(word) for word in re.findall(r"[^\W_]+", text))
+
+
+def _side(text: str) -> str:
+    return re.split(r"[?;]|,\s+(?:and|when|in|for|with)\b", text)[0].strip(" ?.,:;")
+
+
+def _is_name(person: str) -> bool:
+    words = person.split()
+    return 0 < len(words) <= 6 and words[0][0].isupper() and not is_acronym(words[0])
+
+
+def is_acronym(word: str) -> bool:
+    """Whether a word is written like an acronym: at least two capitals or a capital and a digit."""
+    return sum(character.isupper() for character in word) >= 2 or (
+        any(c.isupper() for c in word) and any(c.isdigit() for c in word)
+    )
