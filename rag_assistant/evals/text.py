@@ -1,0 +1,123 @@
+"""One plain form of text for everything that compares: answers, abstracts with TeX, hand-written patterns.
+
+Without it "CIFAR-$10$" would not be "CIFAR-10", "300,000" not "300k", and "$30\\%$" not "30 percent".
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from dataclasses import dataclass
+from functools import lru_cache
+
+_PLAIN = str.maketrans("‘’‚‛“”„‐‑‒–—−∼≈ℓ∞", "''''\"\"\"------~~l\u221e")
+_MARKER = re.compile(r"\s?\[\d+(?:\s*[,;]\s*\d+)*\](?!\()")
+_URL = re.compile(r"(?:https?://|www\.)\S+|\b[\w-]+(?:\.[\w-]+)+/\S+|\b10\.\d{4,}/\S+")
+_TEX = (
+    (
+        re.compile(
+            r"\\(?:mathsf|mathcal|mathbf|mathbb|mathrm|mathit|text|textbf|textit|emph|operatorname)\s*\{([^{}]*)\}"
+        ),
+        r"\1",
+    ),
+    (re.compile(r"\\(?:left|right|big|Big|bigl|bigr)(?![a-zA-Z])"), ""),
+    (re.compile(r"\\[dt]?frac\s*\{([^{}]*)\}\s*\{([^{}]*)\}"), r"\1/\2"),
+    (re.compile(r"\\sqrt\s*\{([^{}]*)\}"), r"sqrt(\1)"),
+    (re.compile(r"\\(log|ln|exp)\s*\{([^{}]*)\}"), r"\1 \2"),
+    (re.compile(r"\\geq?(?![a-zA-Z])"), ">="),
+    (re.compile(r"\\leq?(?![a-zA-Z])"), "<="),
+    (re.compile(r"\\(?:sim|approx)(?![a-zA-Z])"), "~"),
+    (re.compile(r"\\ell(?![a-zA-Z])"), "l"),
+    (re.compile(r"\\infty(?![a-zA-Z])"), "\u221e"),
+    (re.compile(r"\\([%$&#_{}])"), r"\1"),
+    (re.compile(r"\\([a-zA-Z]+)"), r"\1"),
+    (re.compile(r"\\[,;:! ]"), " "),
+    (re.compile(r"[${}`]"), ""),
+    (re.compile(r"\*"), ""),
+)
+_THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
+_PERCENT = re.compile(r"(?<=\d)\s*(?:%|percent\b|per cent\b|percentage points?\b)", re.IGNORECASE)
+_SPACE = re.compile(r"\s+")
+
+_SCALES = {"k": 1e3, "thousand": 1e3, "million": 1e6, "m": 1e6, "billion": 1e9, "bn": 1e9}
+# A figure glued to letters, as in CIFAR10, CIFAR-10 or UA2, is part of a name and claims no quantity.
+_NUMBER = re.compile(
+    r"(?<![\w.^])(?<![A-Za-z]-)(?P<digits>\d+(?:\.\d+)?)(?P<percent>%)?(?:(?P<glued>k|m|bn)|\s?(?P<scale>thousand|million|billion))?(?![\w])(?!\.\d)",
+    re.IGNORECASE,
+)
+_UNITS = """zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen
+    seventeen eighteen nineteen twenty"""
+_TENS = "thirty forty fifty sixty seventy eighty ninety"
+_WORDS = {word: float(value) for value, word in enumerate(_UNITS.split())} | {
+    word: float(10 * tens) for tens, word in enumerate(_TENS.split(), 3)
+}
+_NUMBER_WORD = re.compile(
+    rf"\b(?P<word>{'|'.join(_WORDS)})\b(?P<percent>\s*(?:%|percent\b|per cent\b))?", re.IGNORECASE
+)
+
+_WORD = re.compile(rf"\b(?P<word>{'|'.join(_WORDS)})\b(?P<percent>\s*(?:%|percent\b|per cent\b))?", re.IGNORECASE)
+
+STOPWORDS = frozenset(
+    """a about above according across after again against all also although always am among an and any are around as at
+    be because been before being below between both but by can cannot could did do does doing done down during each
+    either else ever every few for from further get gets give given gives go had has have having he her here hers him
+    his how i if in inside into is it its itself just keep keeps kind less let lets like made make makes making many may
+    me might more most much must my neither never no nor not now of off often on once one ones only or other others our
+    out over own per same shall she should since so some somebody someone something still such than that the their
+    them then there these they this those though through to together too under until up upon us use used uses using
+    very want was way we well were what whatever when where whether which while who whom whose why will with within
+    without would yes yet you your""".split()
+)
+_WORD = re.compile(r"[^\W\d_]{2,}")
+
+
+@dataclass(frozen=True, slots=True)
+class FoundNumber:
+    """A number in a text: its value with any scale applied ("300k" is 300000), and whether it is a percentage."""
+
+    value: float
+    percent: bool
+
+
+@lru_cache(maxsize=4096)
+def plain(text: str) -> str:
+    """``text`` with TeX, emphasis, citation markers, typographic signs and thousands separators brought to one form.
+
+    Case is kept. The result is for comparing, not for showing.
+    """
+    text = unicodedata.normalize("NFKC", text.translate(_PLAIN)).translate(_PLAIN)
+    text = _MARKER.sub("", text)
+    for pattern, replacement in _TEX:
+        text = pattern.sub(replacement, text)
+    text = _THOUSANDS.sub("", text)
+    text = _PERCENT.sub("%", text)
+    return _SPACE.sub(" ", text).strip()
+
+
+def numbers(text: str, *, words: bool = False) -> tuple[FoundNumber, ...]:
+    """The numbers that ``text`` states, in order; signs are dropped, and links and names such as CIFAR-10 skipped.
+
+    Args:
+        text: Any text; brought to its plain form first.
+        words: Also read "three" and "ninety percent", up to ninety.
+    """
+    flat = _URL.sub(" ", plain(_URL.sub(" ", text)))
+    found: list[tuple[int, FoundNumber]] = []
+    for match in _NUMBER.finditer(flat):
+        scale = (match["glued"] or match["scale"] or "").lower()
+        found.append(
+            (match.start(), FoundNumber(float(match["digits"]) * _SCALES.get(scale, 1.0), bool(match["percent"])))
+        )
+    if words:
+        for match in _NUMBER_WORD.finditer(flat):
+            found.append((match.start(), FoundNumber(_WORDS[match["word"].lower()], bool(match["percent"]))))
+    return tuple(number for _, number in sorted(found, key=lambda pair: pair[0]))
+
+
+def content_stems(text: str) -> frozenset[str]:
+    """The stems (Snowball English) of the words of ``text`` that carry content: no stop words, digits or formulas."""
+    import Stemmer
+
+    stemmer = Stemmer.Stemmer("english")
+    words = {word.lower() for word in _WORD.findall(plain(text))} - STOPWORDS
+    return frozenset(stemmer.stemWords(sorted(words)))
