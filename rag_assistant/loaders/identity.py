@@ -1,0 +1,46 @@
+"""Ids for papers that came without one, and when two records are the same paper."""
+
+from __future__ import annotations
+
+import hashlib
+import unicodedata
+
+from rag_assistant.sentences import protected_spans
+
+_TITLE_CHARACTERS = 80
+_HASHED_CHARACTERS = 500
+
+
+def normalised(text: str) -> str:
+    """The text without differences of case, white space, and Unicode compatibility form."""
+    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
+
+
+def derived_id(title: str, abstract: str, doi: str | None) -> str:
+    """An id that stays the same when the record moves within its file or to another file.
+
+    ``doi:<doi>`` in lower case where there is one. Else ``p-`` and 12 hexadecimal digits of the SHA-256 of the title
+    and the abstract's first 500 characters, both :func:`normalised`: other case, line breaks or spacing, or a
+    correction further down, keep the id. Nothing about the file goes in.
+
+    Args:
+        title: As given; empty where it was derived, since it then says nothing that the abstract doesn't.
+        abstract: As loaded.
+        doi: Without a resolver prefix.
+    """
+    if doi:
+        return f"doi:{doi.lower()}"
+    content = f"{normalised(title)}\n{normalised(abstract)[:_HASHED_CHARACTERS]}"
+    return f"p-{hashlib.sha256(content.encode()).hexdigest()[:12]}"
+
+
+def derived_title(abstract: str) -> str:
+    """The abstract's first words, at most 80 characters, with an ellipsis where more follow; no formula is cut."""
+    text = " ".join(abstract.split())
+    if len(text) <= _TITLE_CHARACTERS:
+        return text
+    end = text.rfind(" ", 0, _TITLE_CHARACTERS)
+    end = _TITLE_CHARACTERS - 1 if end <= 0 else end
+    # Nothing before a formula that is itself too long: then it is cut after all.
+    end = next((start for start, stop in protected_spans(text[:1000]) if 0 < start < end < stop), end)
+    return text[:end].rstrip(" ,;:(") + "\u2026"
