@@ -8,12 +8,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from rag_assistant.bundled import bundled
 from rag_assistant.errors import InputError, LoadError
 from rag_assistant.evals.case import CATEGORIES, Case
 from rag_assistant.evals.records import case_of
 from rag_assistant.types import Paper
-
-_PACKAGE = Path(__file__).parent.parent
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,13 +132,7 @@ class Dataset:
 
 def default_set() -> Path:
     """Where the set that ships with the package is: inside it when installed, beside it in a checkout."""
-    return data_file("questions.jsonl")
-
-
-def data_file(name: str) -> Path:
-    """A file of ``evals/``: inside the package when installed, beside it in a checkout."""
-    installed = _PACKAGE / "data" / "evals" / name
-    return installed if installed.exists() else _PACKAGE.parent / "evals" / name
+    return bundled("evals") / "questions.jsonl"
 
 
 def validate_file(path: Path | str, papers: Iterable[Paper]) -> tuple[Problem, ...]:
