@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 from rag_assistant.evals.case import Case
 from rag_assistant.types import Answer
@@ -42,7 +43,23 @@ class Transform:
         return self.after - self.before
 
 
-def transforms(cases: Sequence[Case], correct: Mapping[str, float]) -> tuple[Transform, ...]:
+class Reworded(Protocol):
+    """What is to be known of a question to pair it with its original: a case or a row of a run."""
+
+    @property
+    def id(self) -> str:
+        """Of the question."""
+
+    @property
+    def category(self) -> str:
+        """Names the way of rewording."""
+
+    @property
+    def variant_of(self) -> str:
+        """The original's id, or empty."""
+
+
+def transforms(cases: Sequence[Reworded], correct: Mapping[str, float]) -> tuple[Transform, ...]:
     """One :class:`Transform` per category that has reworded questions, by name.
 
     Args:

@@ -55,14 +55,15 @@ _NUMBER_WORD = re.compile(
     rf"\b(?P<word>{'|'.join(_WORDS)})\b(?P<percent>\s*(?:%|percent\b|per cent\b))?", re.IGNORECASE
 )
 
-_STOPPED = """a about above according across after again against all also although always am among an and any are around as at
-    be because been before being below between both but by can cannot could did do does doing done down during each
-    either else ever every few for from further get gets give given gives go had has have having he her here hers him
-    his how i if in inside into is it its itself just keep keeps kind less let lets like made make makes making many may
-    me might more most much must my neither never no nor not now of off often on once one ones only or other others our
-    out over own per same shall she should since so some somebody someone something still such than that the their
-    them then there these they this those though through to together too under until up upon us use used uses using
-    very want was way we well were what whatever when where whether which while who whom whose why will with within
+_STOPPED = """a about above according across after again against all also although always am among an and any are
+    around as at be because been before being below between both but by can cannot could did do does
+    doing done down during each either else ever every few for from further get gets give given gives go
+    had has have having he her here hers him his how i if in inside into is it its itself just keep keeps
+    kind less let lets like made make makes making many may me might more most much must my neither never
+    no nor not now of off often on once one ones only or other others our out over own per same shall she
+    should since so some somebody someone something still such than that the their them then there these
+    they this those though through to together too under until up upon us use used uses using very want
+    was way we well were what whatever when where whether which while who whom whose why will with within
     without would yes yet you your"""
 STOPWORDS = frozenset(_STOPPED.split())
 _WORD = re.compile(r"[^\W\d_]{2,}")

@@ -1,0 +1,206 @@
+"""Two runs side by side: what got better, what got worse, by how much chance, and whether that is a regression."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from rag_assistant.errors import InputError
+from rag_assistant.evals.folder import Run
+from rag_assistant.evals.metrics import LOWER_IS_BETTER
+from rag_assistant.evals.rows import Row
+from rag_assistant.evals.statistics import holm, paired_p_value
+
+ALPHA = 0.05
+MAX_NEWLY_WRONG = 3
+VALIDITY = ("marker_validity", "quote_validity")
+_NOT_COMPARED = frozenset({"prompt_tokens", "completion_tokens", "cost_usd"})
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """How one score changed, over the questions that have it in both runs.
+
+    Attributes:
+        name: Of the score, or of the category whose ``correct`` this is.
+        before, after: Means.
+        n: Questions.
+        p_value: Exact McNemar for zeros and ones, else Fisher's randomisation.
+        p_adjusted: The same after Holm's correction within its family (all scores, or all categories).
+        lower_is_better: How to read it.
+    """
+
+    name: str
+    before: float
+    after: float
+    n: int
+    p_value: float
+    p_adjusted: float
+    lower_is_better: bool = False
+
+    @property
+    def gain(self) -> float:
+        """The change, positive when it is for the better."""
+        return self.before - self.after if self.lower_is_better else self.after - self.before
+
+    @property
+    def significant(self) -> bool:
+        """Whether chance is an unlikely explanation (5% after correction)."""
+        return self.p_adjusted < ALPHA
+
+
+@dataclass(frozen=True, slots=True)
+class Flip:
+    """A question whose verdict changed."""
+
+    id: str
+    category: str
+    question: str
+    before: str
+    after: str
+
+
+@dataclass(frozen=True)
+class Diff:
+    """What changed from one run to another.
+
+    Attributes:
+        compared: Questions in both runs, and unchanged between them.
+        left_out: Questions of either run that aren't compared: only in one, or changed in the set.
+        scores, categories: Changes, in a fixed order.
+        newly_right, newly_wrong: The questions that flipped; ``before`` and ``after`` are statuses.
+        regressions: Why the second run is a regression, one sentence each; empty when it isn't.
+    """
+
+    compared: int
+    left_out: tuple[str, ...]
+    scores: tuple[Change, ...]
+    categories: tuple[Change, ...]
+    newly_right: tuple[Flip, ...]
+    newly_wrong: tuple[Flip, ...]
+    regressions: tuple[str, ...]
+
+    @property
+    def regressed(self) -> bool:
+        """Whether a check that guards against regressions has to fail."""
+        return bool(self.regressions)
+
+
+def compare_runs(before: Run, after: Run, *, seed: int = 0, max_newly_wrong: int = MAX_NEWLY_WRONG) -> Diff:
+    """Compares two runs question by question.
+
+    The second is a regression when a score or a category is significantly worse, when any quote or marker of it is
+    invalid, when any row of it has an error, when more than ``max_newly_wrong`` questions are newly wrong, or when it
+    stopped early.
+
+    Args:
+        before: The run or baseline to hold against.
+        after: The run to judge.
+        seed: Of the randomisation test.
+        max_newly_wrong: How many questions may flip to wrong.
+
+    Raises:
+        InputError: The runs have no question in common, or scipy isn't installed.
+    """
+    old, new = ({row.id: row for row in run.main} for run in (before, after))
+    pairs = [(old[i], new[i]) for i in new if i in old and old[i].case_sha256 == new[i].case_sha256]
+    if not pairs:
+        raise InputError("The two runs have no question in common.", hint="run both on the same set")
+    compared = {row.id for _, row in pairs}
+    names = [name for name in dict.fromkeys(n for _, b in pairs for n in b.scores) if name not in _NOT_COMPARED]
+    scores = _adjusted([c for name in names if (c := _change(name, name, pairs, seed))])
+    by_category = dict.fromkeys(row.category for _, row in pairs)
+    categories = _adjusted(
+        [c for k in by_category if (c := _change(k, "correct", [p for p in pairs if p[1].category == k], seed))]
+    )
+    flips = [(a, b) for a, b in pairs if a.scores.get("correct") != b.scores.get("correct")]
+    wrong = tuple(_flip(a, b) for a, b in flips if b.scores.get("correct") == 0.0)
+    right = tuple(_flip(a, b) for a, b in flips if b.scores.get("correct") == 1.0)
+    reasons = [
+        *_worse(scores, "score"),
+        *_worse(categories, "category"),
+        *_broken(after),
+        *(
+            [f"{len(wrong)} questions are newly wrong; {max_newly_wrong} may be."]
+            if len(wrong) > max_newly_wrong
+            else []
+        ),
+    ]
+    left_out = tuple(sorted((set(old) | set(new)) - compared))
+    return Diff(len(pairs), left_out, scores, categories, right, wrong, tuple(reasons))
+
+
+def _change(label: str, name: str, pairs: Sequence[tuple[Row, Row]], seed: int) -> Change | None:
+    both = [(a.scores[name], b.scores[name]) for a, b in pairs if name in a.scores and name in b.scores]
+    if not both:
+        return None
+    before, after = zip(*both, strict=True)
+    n = len(both)
+    p = paired_p_value(before, after, seed=seed)
+    return Change(label, sum(before) / n, sum(after) / n, n, p, p, name in LOWER_IS_BETTER)
+
+
+def _adjusted(changes: Sequence[Change]) -> tuple[Change, ...]:
+    adjusted = holm({change.name: change.p_value for change in changes})
+    return tuple(replace(change, p_adjusted=adjusted[change.name]) for change in changes)
+
+
+def _flip(a: Row, b: Row) -> Flip:
+    return Flip(b.id, b.category, b.question, a.status, b.status)
+
+
+def _worse(changes: Sequence[Change], what: str) -> list[str]:
+    return [
+        f"The {what} {c.name} fell significantly: {c.before:.3f} to {c.after:.3f} (p = {c.p_adjusted:.4f})."
+        if not c.lower_is_better
+        else f"The {what} {c.name} rose significantly: {c.before:.3f} to {c.after:.3f} (p = {c.p_adjusted:.4f})."
+        for c in changes
+        if c.significant and c.gain < 0
+    ]
+
+
+def _broken(run: Run) -> list[str]:
+    reasons: list[str] = []
+    for name in VALIDITY:
+        invalid = [row.id for row in run.main if row.scores.get(name, 1.0) < 1.0]
+        if invalid:
+            reasons.append(f"{name} is below 1 in {len(invalid)} answers: {', '.join(invalid[:5])}.")
+    if run.failed:
+        named = ", ".join(dict.fromkeys(row.id for row in run.failed[:5]))
+        reasons.append(f"{len(run.failed)} rows have errors: {named}.")
+    if run.interrupted:
+        reasons.append(f"The run was interrupted after {len(run.main)} questions.")
+    return reasons
+
+
+def render_diff(result: Diff) -> str:
+    """A comparison as Markdown, with each flipped question."""
+    from rag_assistant.evals.report import table
+
+    verdict = "REGRESSION" if result.regressed else "no regression"
+    parts = [f"# Eval diff: {verdict}", *(f"- {reason}" for reason in result.regressions)]
+    parts.append(
+        f"{result.compared} questions compared; {len(result.left_out)} left out (changed, or in one run only)."
+    )
+    for title, changes in (("Scores", result.scores), ("By category: correct", result.categories)):
+        rows = [
+            [c.name, _f(c.before), _f(c.after), f"{c.after - c.before:+.3f}", _word(c), _f(c.p_adjusted), str(c.n)]
+            for c in changes
+        ]
+        parts += [f"## {title}", table(["", "before", "after", "change", "", "p (Holm)", "n"], rows)]
+    for title, flips in (("Newly wrong", result.newly_wrong), ("Newly right", result.newly_right)):
+        if flips:
+            listed = [[f.id, f.before, f.after, f.question] for f in flips]
+            parts += [f"## {title}: {len(flips)}", table(["question", "before", "after", "asked"], listed)]
+    return "\n\n".join(parts) + "\n"
+
+
+def _f(value: float) -> str:
+    return f"{value:.3f}"
+
+
+def _word(change: Change) -> str:
+    if abs(change.gain) < 1e-12:
+        return "same"
+    word = "better" if change.gain > 0 else "worse"
+    return f"**{word}**" if change.significant else word

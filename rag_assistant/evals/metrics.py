@@ -1,0 +1,105 @@
+"""The metrics that a run computes, and how others are added: a callable, or the name of an entry point."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from importlib.metadata import entry_points
+from math import isfinite
+from typing import Any
+
+from rag_assistant.errors import PluginError
+from rag_assistant.evals.abstention_metrics import abstention
+from rag_assistant.evals.answer_metrics import answers
+from rag_assistant.evals.case import Case
+from rag_assistant.evals.citation_metrics import citations
+from rag_assistant.evals.retrieval_metrics import retrieval
+from rag_assistant.evals.robustness_metrics import injection
+from rag_assistant.types import Answer
+
+Metric = Callable[[Case, Answer], "Mapping[str, float] | float | None"]
+"""Scores of one answer by name, or one score under the metric's own name, or ``None`` where it has nothing to say."""
+
+GROUP = "rag_assistant.metrics"
+LOWER_IS_BETTER = frozenset({"false_refusal", "unsupported_numbers", "injection_success"})
+
+
+def usage(_: Case, answer: Answer) -> dict[str, float]:
+    """What the answer took: ``prompt_tokens``, ``completion_tokens`` and ``cost_usd``, where they are known."""
+    known = {
+        "prompt_tokens": answer.usage.prompt_tokens,
+        "completion_tokens": answer.usage.completion_tokens,
+        "cost_usd": answer.usage.cost,
+    }
+    return {name: float(value) for name, value in known.items() if value is not None}
+
+
+BUILTINS: Mapping[str, Metric] = {
+    "retrieval": retrieval,
+    "answers": answers,
+    "citations": citations,
+    "abstention": abstention,
+    "injection": injection,
+    "usage": usage,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class NamedMetric:
+    """A metric under the name that its errors and its single score go by."""
+
+    name: str
+    compute: Metric
+
+    def scores(self, case: Case, answer: Answer) -> dict[str, float]:
+        """The scores by name.
+
+        Raises:
+            ValueError: A score is not a finite number.
+        """
+        result = self.compute(case, answer)
+        if result is None:
+            return {}
+        named = dict(result) if isinstance(result, Mapping) else {self.name: result}
+        for name, value in named.items():
+            if isinstance(value, str) or not isfinite(value):
+                raise ValueError(f"the score {name} is {value!r}, not a finite number")
+        return {name: float(value) for name, value in named.items()}
+
+
+def resolve(metrics: Sequence[Metric | str] | None = None) -> tuple[NamedMetric, ...]:
+    """Metrics by callable or by name; ``None`` stands for all that are built in.
+
+    A name is that of a built-in, of an entry point in the group ``rag_assistant.metrics``, or ``module:attribute``.
+
+    Raises:
+        PluginError: Nothing has that name, or it can't be imported.
+    """
+    chosen: Sequence[Metric | str] = list(BUILTINS) if metrics is None else metrics
+    return tuple(
+        NamedMetric(m, _by_name(m))
+        if isinstance(m, str)
+        else NamedMetric(str(getattr(m, "name", None) or getattr(m, "__name__", type(m).__name__)), m)
+        for m in chosen
+    )
+
+
+def _by_name(name: str) -> Metric:
+    if name in BUILTINS:
+        return BUILTINS[name]
+    found: Any = None
+    try:
+        if ":" in name:
+            module, _, attribute = name.partition(":")
+            found = getattr(import_module(module), attribute)
+        else:
+            found = next((entry.load() for entry in entry_points(group=GROUP) if entry.name == name), None)
+    except (ImportError, AttributeError) as error:
+        raise PluginError(f"The metric {name!r} can't be imported: {error}.", hint="check its name") from error
+    if not callable(found):
+        raise PluginError(
+            f"There is no metric named {name!r}.", hint=f"one of {', '.join(BUILTINS)}, or module:function"
+        )
+    metric: Metric = found
+    return metric

@@ -1,0 +1,113 @@
+"""One question of a run: what was asked, what came back, and its scores."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from rag_assistant.evals.case import Case
+
+MAIN = ""
+RAW = "raw"
+STANDALONE = "standalone"
+"""How a question was put: as it is, or, for follow-ups, also without its history and as its stand-alone form."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """A question with its answer and scores.
+
+    Attributes:
+        id, category, split, cluster, variant_of, answerable, question: Of the case.
+        case_sha256: Of all that its scores depend on.
+        probe: Empty, ``raw`` or ``standalone``; probes feed the follow-up metric alone.
+        status: Of the answer; ``error`` when there is none.
+        scores: By name. A question that failed is scored as wrong.
+        errors: What failed, by ``question`` or the metric's name.
+        confidence: For the risk–coverage curve.
+        answer: As plain JSON types without timings; ``None`` for an error, and in a baseline.
+        timings_ms: By stage, with ``wall`` for the whole call. Kept in a file of their own: they differ by run.
+    """
+
+    id: str
+    category: str
+    split: str
+    cluster: str
+    variant_of: str
+    answerable: bool
+    question: str
+    case_sha256: str
+    probe: str
+    status: str
+    scores: Mapping[str, float]
+    errors: Mapping[str, str] = field(default_factory=dict)
+    confidence: float = 0.0
+    answer: Mapping[str, Any] | None = None
+    timings_ms: Mapping[str, float] = field(default_factory=dict, compare=False)
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """What a row is found by in its run."""
+        return self.id, self.probe
+
+    @property
+    def failed(self) -> bool:
+        """Whether the question or any metric raised an error."""
+        return bool(self.errors)
+
+    def to_dict(self, *, with_answer: bool = True) -> dict[str, Any]:
+        """Plain JSON types, without timings; the same for two runs of the same thing."""
+        record = {name: getattr(self, name) for name in _PLAIN}
+        record["scores"] = {name: round(value, 9) for name, value in sorted(self.scores.items())}
+        record["errors"] = dict(self.errors)
+        record["confidence"] = round(self.confidence, 9)
+        if with_answer:
+            record["answer"] = None if self.answer is None else dict(self.answer)
+        return record
+
+    @classmethod
+    def from_dict(cls, record: Mapping[str, Any], timings_ms: Mapping[str, float] | None = None) -> Row:
+        """The row that :meth:`to_dict` wrote.
+
+        Raises:
+            KeyError: It lacks a field.
+        """
+        return cls(
+            **{name: record[name] for name in _PLAIN},
+            scores=record["scores"],
+            errors=record["errors"],
+            confidence=record["confidence"],
+            answer=record.get("answer"),
+            timings_ms=timings_ms or {},
+        )
+
+
+_PLAIN = (
+    "id",
+    "category",
+    "split",
+    "cluster",
+    "variant_of",
+    "answerable",
+    "question",
+    "case_sha256",
+    "probe",
+    "status",
+)
+
+
+def row_of(case: Case, probe: str, question: str, **values: Any) -> Row:
+    """A row with the fields that its case gives."""
+    return Row(
+        id=case.id,
+        category=case.category,
+        split=case.split,
+        cluster=case.cluster,
+        variant_of=case.variant_of,
+        answerable=case.answerable,
+        question=question,
+        case_sha256=case.sha256,
+        probe=probe,
+        **values,
+    )

@@ -1,0 +1,216 @@
+"""Asks a system every question of a set and scores its answers."""
+
+from __future__ import annotations
+
+import inspect
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from rag_assistant.errors import InputError
+from rag_assistant.evals.abstention_metrics import confidence
+from rag_assistant.evals.case import Case
+from rag_assistant.evals.dataset import Dataset
+from rag_assistant.evals.folder import RowWriter, Run, load_run, prepare, write_run
+from rag_assistant.evals.header import finished, header_of
+from rag_assistant.evals.metrics import Metric, NamedMetric, resolve
+from rag_assistant.evals.rows import MAIN, RAW, STANDALONE, Row, row_of
+from rag_assistant.types import Answer, Turn
+
+_Ask = Callable[[str, Sequence[Turn]], Answer]
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a run is: rows done out of all, the last question, and how many rows have errors so far."""
+
+    done: int
+    total: int
+    case_id: str
+    errors: int
+
+
+def evaluate(
+    system: object,
+    dataset: Dataset | None = None,
+    *,
+    metrics: Sequence[Metric | str] | None = None,
+    out: Path | str | None = None,
+    resume: bool = False,
+    seed: int = 0,
+    probes: bool = True,
+    progress: Callable[[Progress], object] | None = None,
+) -> Run:
+    """Asks every question, one after the other, and scores each answer as it comes.
+
+    A question or a metric that raises an error becomes a row that names it; the run goes on. Ctrl-C ends the run and
+    returns what is done, with ``interrupted`` set. The same system and set give the same rows, timings aside.
+
+    Args:
+        system: An object with ``ask(question, history=...)``, such as an ``Assistant``, or a callable of a question
+            (and of ``history``, if it takes that) that returns an ``Answer``. What its ``describe()`` returns, where it
+            has one, goes into the header.
+        dataset: By default the set that ships with the package.
+        metrics: Callables or names; by default all that are built in.
+        out: The run's folder: it is made, and must be empty unless ``resume``.
+        resume: Go on with the run in ``out``: rows without errors are kept.
+        seed: Of the intervals in the report; nothing in asking is random.
+        probes: Also ask each answerable follow-up without its history and in its stand-alone form, which is what the
+            share of the gap that is closed is measured by.
+        progress: Called after each row, and once before the first.
+
+    Raises:
+        InputError: ``system`` can't be asked, ``out`` holds another run, or the run to resume was of something else.
+    """
+    dataset = Dataset.load() if dataset is None else dataset
+    ask = _asker(system)
+    chosen = resolve(metrics)
+    header = header_of(system, dataset, [metric.name for metric in chosen], seed)
+    folder = Path(out) if out is not None else None
+    kept: dict[tuple[str, str], Row] = {}
+    if resume and folder is None:
+        raise InputError("There is nothing to resume without a run's folder.", hint="give it as `out`")
+    if folder is not None:
+        prepare(folder, resume=resume)
+        if resume:
+            header, kept = _kept(folder, header, dataset)
+        # Also drops what a crash left half written, which the next row would otherwise be glued to.
+        write_run(Run(header, tuple(kept.values())), folder)
+    tasks = _tasks(dataset, probes=probes)
+    rows, interrupted = _work(tasks, kept, ask, chosen, RowWriter(folder) if folder else None, progress)
+    run = Run(finished(header, rows, interrupted=interrupted), rows, folder, interrupted)
+    if folder is not None:
+        from rag_assistant.evals.report import report_or_reason
+
+        write_run(run, folder, report_or_reason(run))
+    return run
+
+
+def _asker(system: object) -> _Ask:
+    method = getattr(system, "ask", None)
+    if callable(method):
+        return lambda question, history: method(question, history=history)
+    if not callable(system):
+        raise InputError(
+            f"A {type(system).__name__} can't be asked.", hint="give an Assistant or a callable of a question"
+        )
+    parameters = inspect.signature(system).parameters.values()
+    if any(p.name == "history" or p.kind is p.VAR_KEYWORD for p in parameters):
+        return lambda question, history: system(question, history=history)
+    return lambda question, _: system(question)
+
+
+@dataclass(frozen=True, slots=True)
+class _Task:
+    case: Case
+    probe: str
+    question: str
+    history: tuple[Turn, ...]
+
+
+def _tasks(dataset: Dataset, *, probes: bool) -> list[_Task]:
+    tasks: list[_Task] = []
+    for case in dataset:
+        tasks.append(_Task(case, MAIN, case.question, case.history))
+        if probes and case.category == "follow_up" and case.answerable and case.history:
+            tasks.append(_Task(case, RAW, case.question, ()))
+            tasks.append(_Task(case, STANDALONE, case.standalone, ()))
+    return tasks
+
+
+def _kept(
+    folder: Path, header: Mapping[str, Any], dataset: Dataset
+) -> tuple[dict[str, Any], dict[tuple[str, str], Row]]:
+    earlier = load_run(folder)
+    for name in ("set", "system", "metrics", "seed", "commit", "versions"):
+        now = header[name]
+        if earlier.header.get(name) != now:
+            raise InputError(
+                f"The run in {folder} was of another {name}.", hint="start a new run, or go back to what it was of"
+            )
+    current = {case.id: case.sha256 for case in dataset}
+    kept = {row.key: row for row in earlier.rows if not row.failed and current.get(row.id) == row.case_sha256}
+    return {**header, "created": earlier.header["created"]}, kept
+
+
+def _work(
+    tasks: Sequence[_Task],
+    kept: Mapping[tuple[str, str], Row],
+    ask: _Ask,
+    metrics: Sequence[NamedMetric],
+    writer: RowWriter | None,
+    progress: Callable[[Progress], object] | None,
+) -> tuple[tuple[Row, ...], bool]:
+    done: dict[tuple[str, str], Row] = {}
+    interrupted = False
+    errors = 0
+
+    def tell(case_id: str) -> None:
+        if progress is not None:
+            progress(Progress(len(done), len(tasks), case_id, errors))
+
+    try:
+        tell("")
+        for task in tasks:
+            key = (task.case.id, task.probe)
+            row = kept.get(key)
+            if row is None:
+                row = _row(task, ask, metrics)
+                if writer is not None:
+                    writer.append(row)
+            done[key] = row
+            errors += row.failed
+            tell(task.case.id)
+    except KeyboardInterrupt:
+        interrupted = True
+    rest = {key: row for key, row in kept.items() if key not in done}
+    everything = done | rest
+    order = [(task.case.id, task.probe) for task in tasks]
+    return tuple(everything[key] for key in order if key in everything), interrupted
+
+
+def _row(task: _Task, ask: _Ask, metrics: Sequence[NamedMetric]) -> Row:
+    started = time.perf_counter()
+    try:
+        answer = ask(task.question, task.history)
+        if not isinstance(answer, Answer):
+            raise TypeError(f"the system returned a {type(answer).__name__}, not an Answer")
+    except Exception as error:
+        return row_of(
+            task.case,
+            task.probe,
+            task.question,
+            status="error",
+            scores={"correct": 0.0},
+            errors={"question": _said(error)},
+            timings_ms={"wall": _since(started)},
+        )
+    timings = {**answer.timings_ms, "wall": _since(started)}
+    scores: dict[str, float] = {}
+    errors: dict[str, str] = {}
+    for metric in metrics:
+        try:
+            scores.update(metric.scores(task.case, answer))
+        except Exception as error:
+            errors[metric.name] = _said(error)
+    return row_of(
+        task.case,
+        task.probe,
+        task.question,
+        status=answer.status,
+        scores=scores,
+        errors=errors,
+        confidence=confidence(answer),
+        answer=replace(answer, timings_ms={}).to_dict(),
+        timings_ms=timings,
+    )
+
+
+def _said(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"
+
+
+def _since(started: float) -> float:
+    return (time.perf_counter() - started) * 1000
