@@ -15,7 +15,7 @@ from typing import Any, Literal, get_args
 
 from rag_assistant.errors import PluginError
 
-Kind = Literal["backend", "embedder", "postprocessor"]
+Kind = Literal["backend", "embedder", "reranker"]
 
 BUILTINS: Mapping[str, Mapping[str, str]] = MappingProxyType(
     {
@@ -26,7 +26,7 @@ BUILTINS: Mapping[str, Mapping[str, str]] = MappingProxyType(
                 "openai": "rag_assistant.embedders.openai:openai_embedding",
             }
         ),
-        "postprocessor": MappingProxyType({}),
+        "reranker": MappingProxyType({}),
     }
 )
 """What this package registers, by kind and name; the same as in its own entry points."""
@@ -36,7 +36,7 @@ def plugin_names(kind: Kind) -> tuple[str, ...]:
     """Every name of that kind that is installed, sorted.
 
     Args:
-        kind: ``backend``, ``embedder`` or ``postprocessor``; the entry-point group is ``rag_assistant.<kind>s``.
+        kind: ``backend``, ``embedder`` or ``reranker``; the entry-point group is ``rag_assistant.<kind>s``.
     """
     group = _group(kind)
     return tuple(sorted({*BUILTINS[kind], *(entry.name for entry in entry_points(group=group))}))
@@ -48,7 +48,7 @@ def load_plugin(kind: Kind, name: str) -> Any:
     A built-in's name can't be taken over by another package.
 
     Args:
-        kind: ``backend``, ``embedder`` or ``postprocessor``.
+        kind: ``backend``, ``embedder`` or ``reranker``.
         name: An entry point's name in the group ``rag_assistant.<kind>s``, or ``package.module:Attribute``.
 
     Raises:

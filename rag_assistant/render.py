@@ -79,9 +79,17 @@ def to_text(answer: Answer, *, width: int | None = None) -> str:
     """
     blocks = [_wrapped(clean(annotated(answer)), width)]
     blocks += [source_text(citation, width=width) for citation in answer.citations]
-    if answer.nearest:
-        blocks.append("\n".join(["Nearest papers:", *(_nearest(paper, width) for paper in answer.nearest)]))
+    nearest = unnamed_nearest(answer)
+    if nearest:
+        blocks.append("\n".join(["Nearest papers:", *(_nearest(paper, width) for paper in nearest)]))
+    elif answer.nearest:
+        blocks.append("\n".join(f"{one_line(paper.id)}: {safe_url(paper.url) or '-'}" for paper in answer.nearest))
     return "\n\n".join(block for block in blocks if block) + "\n"
+
+
+def unnamed_nearest(answer: Answer) -> tuple[Paper, ...]:
+    """The nearest papers of a refusal, where its text doesn't name them all by title already."""
+    return () if all(paper.title in answer.text for paper in answer.nearest) else answer.nearest
 
 
 def source_text(citation: Citation, *, width: int | None = None) -> str:

@@ -19,9 +19,9 @@ OFFLINE_LOG = _OWN / "offline.log"
 
 
 def _stand_guard() -> None:
-    """In this process at once, and in every Python that it starts."""
+    """In this process at once, and in every Python that it starts; these find the project without installation too."""
     os.environ["OFFLINE_GUARD_LOG"] = str(OFFLINE_LOG)
-    os.environ["PYTHONPATH"] = os.pathsep.join([str(_GUARD), *filter(None, [os.environ.get("PYTHONPATH")])])
+    os.environ["PYTHONPATH"] = os.pathsep.join([str(_GUARD), str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
     if getattr(sys.modules.get("sitecustomize"), "__file__", None) != str(_GUARD / "sitecustomize.py"):
         spec = importlib.util.spec_from_file_location("offline_guard", _GUARD / "sitecustomize.py")
         assert spec is not None

@@ -31,8 +31,8 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_the_table_is_what_the_project_registers() -> None:
     registered = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["entry-points"]
-    table = {f"rag_assistant.{kind}s": dict(names) for kind, names in BUILTINS.items() if names}
-    assert table == registered
+    for kind, names in BUILTINS.items():
+        assert registered.get(f"rag_assistant.{kind}s", {}) == dict(names)
 
 
 @pytest.mark.parametrize(("kind", "name"), [(kind, name) for kind, names in BUILTINS.items() for name in names])
