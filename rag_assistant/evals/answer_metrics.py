@@ -78,7 +78,7 @@ def paper_set(case: Case, answer: Answer) -> dict[str, float]:
 
     Papers of ``also_ok`` count neither for nor against. An answer that cites none has a precision of 0.
     """
-    if not case.is_listing:
+    if not case.is_listing or not case.gold:
         return {}
     cited = set() if is_refusal(answer) else set(cited_papers(answer)) - set(case.also_ok)
     right = len(cited & set(case.gold))
@@ -108,7 +108,7 @@ def _is_correct(case: Case, answer: Answer) -> bool:
         return is_refusal(answer) and ("clarify" not in case.expected_status or answer.status in case.expected_status)
     if is_refusal(answer):
         return False
-    if case.is_listing:
+    if case.is_listing and case.gold:
         return paper_set(case, answer)["set_f1"] == 1.0
     return case.accepts(answer.text)
 

@@ -56,7 +56,7 @@ def gold_citations(case: Case, answer: Answer) -> dict[str, float]:
     ``gold_citation_recall``: share of the gold papers that are cited. ``gold_citation_precision``: share of the cited
     papers that are gold or ``also_ok``; no score when none is cited.
     """
-    if not case.answerable or is_refusal(answer):
+    if not case.answerable or not case.gold or is_refusal(answer):
         return {}
     cited = set(cited_papers(answer))
     scores = {"gold_citation_recall": len(cited & set(case.gold)) / len(case.gold)}
