@@ -9,37 +9,55 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 
-SPLITTER_VERSION = 1
+SPLITTER_VERSION = 2
 """Raised whenever the same text would split differently; an index remembers the version it was built with."""
 
 Span = tuple[int, int]
 """Half-open character offsets ``[start, end)`` into a text."""
 
-_PROTECTED = re.compile(
-    r"""
-      \$\$(?:[^$\\]|\\.)+?\$\$                      # display mathematics
-    | \$(?![\s$])(?:[^$\\\n]|\\.|\n(?!\s*\n))*?(?:(?<![\s\\])|(?<=\\\\))\$(?!\d)   # inline mathematics; "$5 and $6" is money
-    | \\\((?:[^\\]|\\(?!\)))*?\\\)                  # \( ... \)
-    | \\\[(?:[^\\]|\\(?!\]))*?\\\]                  # \[ ... \]
-    | !?\[[^\[\]\n]*\]\([^()\s]*(?:\([^()\s]*\)[^()\s]*)*\)   # [text](link)
-    | (?:https?://|www\.)[^\s<>"']*[^\s<>"'.,;:!?)\]}*_]       # bare links, without the sentence's own punctuation
-    | `[^`\n]+`(?!`)                                # code
-    """,
+# What opens a protected span; an escaped character, matched first, opens none, as in "\$5".
+_OPENING = re.compile(
+    r"""\\[^(\[] | (?P<round>\\\() | (?P<square>\\\[) | (?P<display>\$\$) | (?P<inline>\$)
+      | (?P<link>!?\[) | (?P<address>https?://|www\.) | (?P<code>`)""",
     re.VERBOSE,
 )
+# The whole span. A search for its end stops at the next character that opens the same kind, so that a text full of
+# openings still takes linear time; the two that can't stop there are given up after one failure, which is final.
+_WHOLE = {
+    "display": re.compile(r"\$\$(?:[^$\\]|\\.)+\$\$", re.DOTALL),
+    # "$5 and $6" is money: no white space within the dollars, and no digit after the second.
+    "inline": re.compile(r"\$(?![\s$])(?:[^$\\\n]|\\[^\n]|\\?\n(?!\s*\n))*(?<!\s)\$(?!\d)"),
+    "round": re.compile(r"\\\((?:[^\\]|\\(?!\)).)*+\\\)", re.DOTALL),
+    "square": re.compile(r"\\\[(?:[^\\]|\\(?!\]).)*+\\\]", re.DOTALL),
+    "link": re.compile(r"!?\[[^\[\]\n]*\]\([^()\s]*+(?:\([^()\s]*+\)[^()\s]*+)*+\)"),  # [text](address)
+    # Without the punctuation of the sentence around it.
+    "address": re.compile(r"(?:https?://|www\.)[^\s<>\"'`]*[^\s<>\"'`.,;:!?)\]}*_]"),
+    # LaTeX quotes, ``so'' or `so', open with the same mark: code neither follows another nor ends after a space.
+    "code": re.compile(r"(?<!`)`(?!\s)[^`\n]+(?<!\s)`(?!`)"),
+}
+_FINAL_FAILURES = frozenset({"round", "square"})
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
 
 # A full stop after one of these does not end a sentence, whatever follows.
-_NEVER_FINAL = frozenset(
-    """e.g i.e a.k.a cf viz vs v.s w.r.t s.t w.l.o.g i.i.d approx resp fig figs eq eqs eqn sec sect ch chap tab thm def
-    prop lem cor app appx ref refs no nos vol vols pp ed eds dr prof mr mrs ms st mt jr sr ca incl est dept univ""".split()
+_NEVER_FINAL = _words(
+    """
+    e.g i.e a.k.a cf viz vs v.s w.r.t s.t w.l.o.g approx resp fig figs eq eqs eqn sec sect ch chap tab thm def prop lem
+    cor app appx ref refs no nos vol vols pp ed eds dr prof mr mrs ms st mt jr sr ca incl est dept univ
+    """
 )
 # These may end a sentence or stand inside one: the word after them decides.
-_MAYBE_FINAL = frozenset("al etc inc ltd corp co u.s u.k e.u a.m p.m ph.d".split())
-_OPENERS = frozenset(
-    """a an the we our this these those that it its in to by for from with on at as to while however moreover furthermore
+_MAYBE_FINAL = _words("al inc ltd corp co u.s u.k e.u a.m p.m ph.d i.i.d")
+_OPENERS = _words(
+    """
+    a an the we our this these those that it its in to by for from with on at as while however moreover furthermore
     finally first second third additionally also although because since when where if here there they their unlike thus
     hence therefore then specifically consequently despite using given such both each many most more recent existing
-    empirically theoretically experiments results such code""".split()
+    empirically theoretically experiments results code codes extensive comprehensive experimental
+    """
 )
 
 _CANDIDATE = re.compile(
@@ -48,16 +66,35 @@ _CANDIDATE = re.compile(
     """,
     re.VERBOSE,
 )
-_BLOCK = re.compile(r"\n[ \t]*\n\s*|\n[ \t]*(?=[-*\u2022]\s)")
+_BLOCK = re.compile(r"\n[ \t]*\n\s*|\n[ \t]*(?=[-*\u2022](?:\s|\Z))")
 _WORD_BEFORE = re.compile(r"[^\W_](?:[\w.\-]*[^\W_])?$")
 _ENUMERATOR = re.compile(r"\(?(?:[ivxlc]{1,5}|[a-z]|\d{1,2})\)\s")
-_LOWER_NAME = re.compile(r"[a-z]{1,2}[A-Z]")
+_LOWER_NAME = re.compile(r"[a-z]{1,2}[A-Z]|[\u03b1-\u03c9](?![\u03b1-\u03c9])")  # "iPhone users", "\u03b1-divergence"
+_ENDS_LEAD_IN = re.compile(r"[:;]\s*$")
+_GLUED = re.compile(r"(?<=[a-z)]{3})\.(?=([A-Z][a-z]*)[\s,])")  # "performance.We": the space was lost
+_NOT_SPACE = re.compile(r"\S")
+_LOOKAHEAD = 80  # characters that decide whether a sentence begins; more than any word or run of marks needs
 _LEADING_MARKUP = re.compile(r"[\"'\u201c\u2018`(\[{*_\u00bf\u00a1]*")
 
 
 def protected_spans(text: str) -> list[Span]:
     """Where formulas, links and code stand in ``text``: spans that nothing may cut, in order and not overlapping."""
-    return [match.span() for match in _PROTECTED.finditer(text)]
+    spans: list[Span] = []
+    given_up: set[str] = set()
+    opening = _OPENING.search(text)
+    while opening is not None:
+        kind, resume = opening.lastgroup, opening.end()
+        if kind is not None and kind not in given_up:
+            whole = _WHOLE[kind].match(text, opening.start())
+            if whole is not None:
+                spans.append(whole.span())
+                resume = whole.end()
+            elif kind == "display":
+                resume = opening.start() + 1  # the second dollar may open an inline formula
+            elif kind in _FINAL_FAILURES:
+                given_up.add(kind)
+        opening = _OPENING.search(text, resume)
+    return spans
 
 
 def sentence_spans(text: str) -> list[Span]:
@@ -109,17 +146,19 @@ def _cuts(text: str) -> set[int]:
         cut = match.end()
         if inside(cut) or (inside(match.start()) and not text[match.start() : cut].endswith("$")):
             continue
-        if match[0][0] in "\u3002\uff01\uff1f":
+        is_cjk = match[0][0] in "\u3002\uff01\uff1f"  # no space follows these
+        if is_cjk or (cut < len(text) and text[cut].isspace() and _ends_sentence(text, match)):
             cuts.add(cut)
-        elif cut < len(text) and text[cut].isspace() and _ends_sentence(text, match):
-            cuts.add(cut)
+    glued = (match for match in _GLUED.finditer(text) if match[1].lower() in _OPENERS)
+    cuts.update(match.end() for match in glued if not inside(match.end()))
     return cuts
 
 
 def _ends_sentence(text: str, stop: re.Match[str]) -> bool:
-    after = text[stop.end() :].lstrip()
-    if not after:
+    follows = _NOT_SPACE.search(text, stop.end())
+    if follows is None:
         return True
+    after = text[follows.start() : follows.start() + _LOOKAHEAD]
     if not _may_start(after):
         return False
     if stop[0][0] != "." or stop[0].startswith(".."):
@@ -127,7 +166,11 @@ def _ends_sentence(text: str, stop: re.Match[str]) -> bool:
     before = _WORD_BEFORE.search(text, max(0, stop.start() - 40), stop.start())
     if before is None:
         return True
+    if re.fullmatch(r"\d{1,2}", before[0]) and _ENDS_LEAD_IN.search(text[max(0, before.start() - 9) : before.start()]):
+        return False  # "three parts: 1. A decoder": the number belongs to what follows
     word = before[0].lower()
+    if before[0].isupper() and before[0].isalpha() and len(word) > 1:
+        return True  # "CO" and "SR" are acronyms, "co" and "sr" abbreviations
     if word in _NEVER_FINAL:
         # "no" and "st" are words too: as words they end a sentence only before something that opens one.
         return word in {"no", "app", "def"} and not after[0].isdigit() and _opens(after)
@@ -143,7 +186,7 @@ def _may_start(after: str) -> bool:
     head = after[_LEADING_MARKUP.match(after).end() :]  # type: ignore[union-attr]
     if not head:
         return True
-    return not head[0].islower() and head[0] not in ",;:.%)]}" or bool(_LOWER_NAME.match(head))
+    return (not head[0].islower() and head[0] not in ",;:.%)]}") or bool(_LOWER_NAME.match(head))
 
 
 def _opens(after: str) -> bool:
