@@ -23,7 +23,8 @@ class Row:
         case_sha256: Of all that its scores depend on.
         probe: Empty, ``raw`` or ``standalone``; probes feed the follow-up metric alone.
         status: Of the answer; ``error`` when there is none.
-        scores: By name. A question that failed is scored as wrong.
+        scores: By name, rounded to 9 digits, so that a run and its file are the same. A question that failed is scored
+            as wrong.
         errors: What failed, by ``question`` or the metric's name.
         confidence: For the risk–coverage curve.
         answer: As plain JSON types without timings; ``None`` for an error, and in a baseline.
@@ -59,9 +60,9 @@ class Row:
     def to_dict(self, *, with_answer: bool = True) -> dict[str, Any]:
         """Plain JSON types, without timings; the same for two runs of the same thing."""
         record = {name: getattr(self, name) for name in _PLAIN}
-        record["scores"] = {name: round(value, 9) for name, value in sorted(self.scores.items())}
+        record["scores"] = dict(sorted(self.scores.items()))
         record["errors"] = dict(self.errors)
-        record["confidence"] = round(self.confidence, 9)
+        record["confidence"] = self.confidence
         if with_answer:
             record["answer"] = None if self.answer is None else dict(self.answer)
         return record

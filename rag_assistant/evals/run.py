@@ -200,9 +200,9 @@ def _row(task: _Task, ask: _Ask, metrics: Sequence[NamedMetric]) -> Row:
         task.probe,
         task.question,
         status=answer.status,
-        scores=scores,
+        scores={name: round(value, 9) for name, value in scores.items()},
         errors=errors,
-        confidence=confidence(answer),
+        confidence=round(confidence(answer), 9),
         answer=replace(answer, timings_ms={}).to_dict(),
         timings_ms=timings,
     )

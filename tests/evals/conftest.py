@@ -88,6 +88,11 @@ class Gold:
         return {"settings": {"k": 6, "openai_api_key": "sk-very-secret", "max_tokens": 400}, "index": {"papers": 19}}
 
 
+@pytest.fixture(scope="session")
+def gold_type() -> type[Gold]:
+    return Gold
+
+
 @pytest.fixture
 def gold(shipped: Dataset, papers: dict[str, Paper]) -> Gold:
     return Gold(shipped, papers)
