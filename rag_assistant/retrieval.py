@@ -8,17 +8,19 @@ softmax on the claims of SciFact train, where they reach the nDCG@10 that ``rag-
 
 from __future__ import annotations
 
+import math
 import unicodedata
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from rag_assistant.background import document_probability
 from rag_assistant.embedders.base import Embedder, Encoded
 from rag_assistant.embedders.matching import best_cosines
 from rag_assistant.evidence import Evidence, EvidenceSentence, PaperEvidence, QuestionWord, coverage
-from rag_assistant.index.lexical import stem, tokenize_question
-from rag_assistant.index.open import OpenIndex
+from rag_assistant.index.terms import stem, tokenize_question
+from rag_assistant.index.manifest import Manifest
+from rag_assistant.index.opened import OpenIndex
 from rag_assistant.questions import is_acronym, is_content
 from rag_assistant.types import Filters, Hit, Paper, Passage
 
@@ -115,6 +117,23 @@ class Retriever:
             return None
         return frozenset(paper_id for paper_id, folded in self._folded.items() if folded.passes(filters))
 
+    @property
+    def all_papers(self) -> tuple[Paper, ...]:
+        """Every paper of the index, in the order of the corpus."""
+        return tuple(self._index.papers.values())
+
+    @property
+    def manifest(self) -> Manifest | None:
+        """What the index was built with."""
+        return self._index.manifest
+
+    def records(self, filters: Filters | None = None) -> Evidence:
+        """All papers without their sentences, for questions that only the bibliography answers."""
+        papers = self.papers(filters)
+        nowhere = [Passage(f"{paper.id}:0-0", paper.id, 0, 0, "") for paper in papers]
+        hits = [Hit(paper, at, rank, 0.0) for rank, (paper, at) in enumerate(zip(papers, nowhere, strict=True), start=1)]
+        return Evidence((), tuple(PaperEvidence(hit, (), ()) for hit in hits), len(papers))
+
     def papers(self, filters: Filters | None = None) -> tuple[Paper, ...]:
         """The papers that the filters let through, in the order of the corpus."""
         allowed = self._allowed(filters)
@@ -142,8 +161,6 @@ class Retriever:
 
     def weight(self, word: str) -> float:
         """A word's inverse document frequency over the corpus, smoothed with its frequency in English."""
-        import math
-
         prior = _PRIOR_DOCUMENTS * document_probability(word.lower())
         frequency = self._index.document_frequency(stem(word)) + prior
         documents = len(self._index.papers) + _PRIOR_DOCUMENTS
@@ -232,14 +249,10 @@ class Retriever:
 
 
 def _with_rank(evidence: PaperEvidence, rank: int) -> PaperEvidence:
-    from dataclasses import replace
-
     return replace(evidence, hit=replace(evidence.hit, rank=rank))
 
 
 def _with_score(evidence: PaperEvidence, score: float) -> PaperEvidence:
-    from dataclasses import replace
-
     return replace(evidence, hit=replace(evidence.hit, score=score))
 
 
@@ -275,8 +288,3 @@ class _Folded:
 def hits_of(evidence: Evidence) -> tuple[Hit, ...]:
     """The hits alone, best first."""
     return tuple(paper.hit for paper in evidence.papers)
-
-
-def by_paper(evidence: Evidence) -> Mapping[str, PaperEvidence]:
-    """The evidence by paper id."""
-    return {paper.hit.paper.id: paper for paper in evidence.papers}

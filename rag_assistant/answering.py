@@ -1,0 +1,231 @@
+"""One question on its way to an answer: everything but the backend's call, so that sync and async share it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+
+from rag_assistant.backends.base import Backend, Prompt
+from rag_assistant.conversation import Standalone, stand_alone
+from rag_assistant.drafts import Frame, Piece, Refusal
+from rag_assistant.evidence import Evidence
+from rag_assistant.grounding.gate import judge
+from rag_assistant.grounding.ground import Grounder
+from rag_assistant.grounding.refusals import refusal_text
+from rag_assistant.questions import MAX_QUESTION, QuestionForm, analyse, parts
+from rag_assistant.retrieval import Query, Retriever, hits_of
+from rag_assistant.types import (
+    Answer,
+    Event,
+    Filters,
+    FinalEvent,
+    Hit,
+    HitsEvent,
+    Paper,
+    PromptInfo,
+    StageEvent,
+    Status,
+    TextEvent,
+    Turn,
+)
+
+MAX_PARTS = 6
+NEAREST = 3
+REPLACED_WEIGHT = 0.6
+
+
+@dataclass(slots=True)
+class Run:
+    """The state of one question.
+
+    Drive it with ``for step in run.steps()``: events are to be passed on; a :class:`Prompt` asks for the backend's pieces,
+    each to be given to :meth:`add`, whose events are passed on too.
+    """
+
+    retriever: Retriever
+    backend: Backend
+    question: str
+    history: Sequence[Turn]
+    k: int
+    filters: Filters | None = None
+    notices: list[str] = field(default_factory=list)
+    _grounder: Grounder = field(default_factory=lambda: Grounder(Evidence((), (), 0)))
+    _evidences: list[Evidence] = field(default_factory=list)
+    _standalone: list[str] = field(default_factory=list)
+    _refusals: list[tuple[str, Refusal]] = field(default_factory=list)
+    _asked: int = 1
+    _sent: int = 0
+    _prompt: PromptInfo | None = None
+    _timings: dict[str, float] = field(default_factory=dict)
+    _started: float = field(default_factory=time.perf_counter)
+
+    def steps(self) -> Iterator[Event | Prompt]:
+        """Stages, hits and prompts in order, and the final event at the end."""
+        yield StageEvent("searching")
+        asked = parts(self.question[: MAX_QUESTION * 4])[:MAX_PARTS] or ("",)
+        self._asked = len(asked)
+        turns = list(self.history)
+        for place, part in enumerate(asked):
+            before = len(self._grounder.text)
+            refused = len(self._refusals)
+            if self._asked > 1:
+                yield from self.add(Frame(f"{chr(10) * 2 if place else ''}{part}\n"))
+            yield from self._part(part, turns)
+            if self._asked > 1:
+                if len(self._refusals) > refused:
+                    yield from self.add(Frame(self._refusal_text(self._refusals[-1][1], self._evidences[-1])))
+                turns.append((part, self._grounder.text[before:]))
+        yield StageEvent("checking")
+        yield self._final()
+
+    def add(self, piece: Piece) -> Iterator[Event]:
+        """Takes a piece of the backend in."""
+        if isinstance(piece, Refusal):
+            self._refusals.append((self._standalone[-1], piece))
+            return
+        with self._timed("checking"):
+            text = self._grounder.add(piece)
+        if text:
+            self._timings.setdefault("first_text", (time.perf_counter() - self._started) * 1000)
+            yield TextEvent(text)
+
+    def _part(self, part: str, turns: list[Turn]) -> Iterator[Event | Prompt]:
+        with self._timed("searching"):
+            alone = stand_alone(part, turns, self.retriever.all_papers)
+            form = analyse(alone.text)
+            self._standalone.append(alone.text)
+            if form.cut or len(self.question) > MAX_QUESTION * 4:
+                self.notices.append(f"The question is long: its first {MAX_QUESTION:,} characters were searched with.")
+            evidence = self._evidence(form, alone)
+        self._evidences.append(evidence)
+        self._grounder.evidence = evidence
+        yield HitsEvent(hits_of(evidence)[: self._hit_limit(form)])
+        refusal = self._refusal_before(form, alone, evidence)
+        if refusal is not None:
+            self._refusals.append((part, refusal))
+            return
+        yield StageEvent("reading", f"{len(evidence.papers)} papers")
+        self._sent += sum(len(paper.sentences) for paper in evidence.papers)
+        prompt = Prompt(form, evidence)
+        self._prompt = prompt.info
+        yield StageEvent("writing")
+        with self._timed("writing"):
+            yield prompt
+
+    def _evidence(self, form: QuestionForm, alone: Standalone) -> Evidence:
+        if form.kind == "empty" or alone.unresolved:
+            return Evidence((), (), len(self.retriever.papers(self.filters)))
+        if form.field == "papers_by":
+            return self.retriever.records(self.filters)
+        scan = form.kind == "list"
+        if alone.only_focus:
+            total = len(self.retriever.papers(self.filters))
+            narrowed = replace(self.filters or Filters(), ids=alone.focus)
+            return replace(self.retriever.retrieve(_query(alone), k=self.k, filters=narrowed), considered=total)
+        return self.retriever.retrieve(
+            _query(alone), k=len(self.retriever.all_papers) if scan else self.k, filters=self.filters, scan=scan
+        )
+
+    def _refusal_before(self, form: QuestionForm, alone: Standalone, evidence: Evidence) -> Refusal | None:
+        """What no backend needs to be asked about: an empty question, no paper in reach, none on the topic."""
+        if form.kind == "empty":
+            return Refusal("clarify", message="Nothing was asked. Ask a question about the papers.")
+        if alone.unresolved:
+            return Refusal("clarify", message="I can't tell what this refers to. Name the paper, method or topic.")
+        if not evidence.considered:
+            return Refusal("not_in_corpus")
+        if form.kind == "bibliography":
+            return None
+        if not any(not word.carried for word in evidence.words) and not evidence.words:
+            return Refusal("clarify")
+        if form.kind != "list" and not any(judge(evidence.words, paper).on_topic for paper in evidence.papers):
+            return Refusal("not_in_corpus", _heaviest(evidence))
+        return None
+
+    def _hit_limit(self, form: QuestionForm) -> int:
+        return 0 if form.field == "papers_by" else self.k
+
+    @contextmanager
+    def _timed(self, stage: str) -> Iterator[None]:
+        start = time.perf_counter()
+        try:
+            yield
+        finally:
+            self._timings[stage] = self._timings.get(stage, 0.0) + (time.perf_counter() - start) * 1000
+
+    def _final(self) -> FinalEvent:
+        grounder = self._grounder
+        evidence = self._evidences[0]
+        hits = self._hits()
+        draft, replaced = "", False
+        statements, citations, text = tuple(grounder.statements), grounder.citations(), grounder.text
+        status: Status = "answered"
+        nearest: tuple[Paper, ...] = ()
+        looked_for: tuple[str, ...] = ()
+        failed = bool(statements) and all(statement.support != "supported" for statement in statements)
+        if failed:
+            draft, replaced = text, True
+            self._refusals.append((self.question, Refusal("not_in_abstracts", _heaviest(evidence))))
+        if len(self._refusals) >= self._asked or failed:
+            refusal = self._refusals[0][1]
+            status, looked_for = refusal.status, refusal.looked_for
+            nearest = tuple(hit.paper for hit in hits[:NEAREST]) if status != "clarify" else ()
+            if self._asked == 1 or failed:
+                text = self._refusal_text(refusal, evidence)
+            statements, citations = (), ()
+        elif self._refusals or grounder.missing:
+            status = "partial"
+            looked_for = (*grounder.missing, *(part for part, _ in self._refusals))
+            if grounder.missing:
+                text += f" The abstracts don't say: {', '.join(grounder.missing)}."
+        self._timings["total"] = (time.perf_counter() - self._started) * 1000
+        answer = Answer(
+            question=self.question,
+            standalone_question=" ".join(self._standalone),
+            status=status,
+            text=text,
+            statements=statements,
+            citations=citations,
+            hits=hits,
+            nearest=nearest,
+            looked_for=looked_for,
+            considered=evidence.considered,
+            matched=grounder.matched,
+            notices=tuple(dict.fromkeys(self.notices)),
+            passages_sent=self._sent,
+            dropped_markers=grounder.dropped_markers,
+            backend=self.backend.name,
+            model=self.backend.model,
+            prompt=self._prompt,
+            usage=grounder.usage,
+            timings_ms=dict(self._timings),
+            draft=draft,
+        )
+        return FinalEvent(answer, replaced)
+
+    def _hits(self) -> tuple[Hit, ...]:
+        """Of all parts, one a paper, best first within its part; and every paper that is cited."""
+        cited = {citation.paper.id for citation in self._grounder.citations()}
+        hits: dict[str, Hit] = {}
+        for evidence in self._evidences:
+            for hit in hits_of(evidence):
+                if hit.rank <= self.k or hit.paper.id in cited:
+                    hits.setdefault(hit.paper.id, hit)
+        return tuple(replace(hit, rank=rank) for rank, hit in enumerate(hits.values(), start=1))
+
+    def _refusal_text(self, refusal: Refusal, evidence: Evidence) -> str:
+        nearest = tuple(paper.hit.paper for paper in evidence.papers[:NEAREST])
+        return refusal_text(refusal, nearest, evidence.considered)
+
+
+def _query(alone: Standalone) -> Query:
+    weight = REPLACED_WEIGHT if alone.replaced else None
+    query = Query(alone.text, alone.carried, frozenset(alone.focus))
+    return query if weight is None else replace(query, carried_weight=weight)
+
+
+def _heaviest(evidence: Evidence) -> tuple[str, ...]:
+    own = sorted((word for word in evidence.words if not word.carried), key=lambda word: -word.weight)
+    return tuple(word.text for word in own[:6])

@@ -1,0 +1,393 @@
+"""The one way through: a question in, a checked answer out. Everything else in this package is called from here."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+from rag_assistant.answering import Run
+from rag_assistant.backends.base import Backend, Prompt
+from rag_assistant.bundled import bundled
+from rag_assistant.embedders.base import Embedder
+from rag_assistant.errors import PluginError
+from rag_assistant.index.build import IndexSummary, build_index, preview, remove
+from rag_assistant.index.open import OpenIndex, open_index
+from rag_assistant.loaders import load_papers
+from rag_assistant.plugins import load_plugin
+from rag_assistant.questions import analyse
+from rag_assistant.retrieval import Query, Retriever, hits_of
+from rag_assistant.types import Answer, Event, Filters, FinalEvent, Hit, Paper, TextEvent, Turn
+
+if TYPE_CHECKING:
+    from rag_assistant.settings import Settings
+
+PathLike = str | os.PathLike[str]
+Progress = Callable[[str, int, int], None]
+"""Called with a stage's name, how much of it is done, and of how much."""
+
+
+class AnswerStream:
+    """An answer on its way: iterate it for pieces of text, or :meth:`events` for everything that happens.
+
+    One pass only. ``answer`` is there when the pass is over.
+    """
+
+    def __init__(self, events: Iterator[Event]) -> None:
+        self._events = events
+        self._answer: Answer | None = None
+
+    def events(self) -> Iterator[Event]:
+        """Stage, hits, text and at last the final event."""
+        for event in self._events:
+            if isinstance(event, FinalEvent):
+                self._answer = event.answer
+            yield event
+
+    def __iter__(self) -> Iterator[str]:
+        for event in self.events():
+            if isinstance(event, TextEvent):
+                yield event.text
+
+    @property
+    def answer(self) -> Answer:
+        """The finished answer; what has not been read of the stream yet is read first."""
+        if self._answer is None:
+            for _ in self.events():
+                pass
+        if self._answer is None:
+            raise RuntimeError("The stream was closed before its end, so there is no answer.")
+        return self._answer
+
+
+class AsyncAnswerStream:
+    """As :class:`AnswerStream`, for ``async for``."""
+
+    def __init__(self, events: AsyncIterator[Event]) -> None:
+        self._events = events
+        self._answer: Answer | None = None
+
+    async def events(self) -> AsyncIterator[Event]:
+        """Stage, hits, text and at last the final event."""
+        async for event in self._events:
+            if isinstance(event, FinalEvent):
+                self._answer = event.answer
+            yield event
+
+    async def __aiter__(self) -> AsyncIterator[str]:
+        async for event in self.events():
+            if isinstance(event, TextEvent):
+                yield event.text
+
+    @property
+    def answer(self) -> Answer:
+        """The finished answer, once the stream has been read to its end."""
+        if self._answer is None:
+            raise RuntimeError("Read the stream to its end first.")
+        return self._answer
+
+
+class Assistant:
+    """Answers questions over the papers of one index. Make one with :meth:`open`; use it from as many threads as you like.
+
+    It takes up a rebuilt index at its next question, also when another process rebuilt it.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        embedder: Embedder,
+        backend: Backend,
+        opened: OpenIndex,
+        *,
+        rerank: Any = None,
+        progress: Progress | None = None,
+    ) -> None:
+        self._settings = settings
+        self._embedder = embedder
+        self._backend = backend
+        self._rerank = rerank
+        self._progress = progress
+        self._lock = threading.Lock()
+        self._snapshot: _Snapshot | None = _Snapshot(opened, Retriever(opened, embedder, rerank=rerank))
+        self._notices = list(opened.notices)
+
+    @classmethod
+    def open(
+        cls,
+        index: PathLike | None = None,
+        *,
+        corpus: PathLike | Sequence[PathLike] | None = None,
+        backend: str | Backend | None = None,
+        embedder: str | Embedder | Any | None = None,
+        settings: Settings | None = None,
+        rerank: Any = None,
+        lock_timeout: float | None = None,
+        progress: Progress | None = None,
+    ) -> Self:
+        """Opens the index, building or mending it where needed.
+
+        Args:
+            index: Folder of the index; by default the one in the settings, or the user's data folder.
+            corpus: Files or folders of papers that the index must hold; by default what the index holds, or the bundled papers
+                where there is no index yet.
+            backend: What writes answers: a name, ``module:Class`` or an object. Default ``extractive``.
+            embedder: What makes vectors: a name, ``module:Class``, an object, or a LlamaIndex ``BaseEmbedding``.
+            settings: Instead of the settings of the environment and ``rag.toml``.
+            rerank: A LlamaIndex ``BaseNodePostprocessor``, or ``module:Class`` of one; reorders what was found.
+            lock_timeout: How many seconds to wait for another process that writes the index.
+            progress: Called while the index is built.
+
+        Raises:
+            SettingsError: A setting is unknown or can't have its value.
+            LoadError: The papers can't be read.
+            StoreError: The index is missing, damaged beyond mending, or locked.
+            EmbedderError, PluginError: The embedder or backend can't be loaded.
+        """
+        from rag_assistant.embedders.resolve import resolve_embedder
+        from rag_assistant.settings import Settings
+
+        paths = None if corpus is None else [corpus] if isinstance(corpus, str | os.PathLike) else list(corpus)
+        given = {
+            "index": Path(index) if index is not None else None,
+            "corpus": tuple(Path(path) for path in paths) if paths is not None else None,
+            "backend": backend if isinstance(backend, str) else None,
+            "embedder": embedder if isinstance(embedder, str) else None,
+            "lock_timeout": lock_timeout,
+        }
+        given = {name: value for name, value in given.items() if value is not None}
+        chosen = settings.model_copy(update=given) if settings is not None else Settings.load(**given)
+        writer = _resolve_backend(chosen.backend if backend is None or isinstance(backend, str) else backend)
+        encoder = resolve_embedder(chosen.embedder if embedder is None or isinstance(embedder, str) else embedder)
+        reorder = _resolve_rerank(rerank if rerank is not None else chosen.rerank)
+        opened = _open_index(chosen, encoder, progress)
+        return cls(chosen, encoder, writer, opened, rerank=reorder, progress=progress)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Lets go of the index. Questions that are being answered end first; later ones raise ``RuntimeError``."""
+        with self._lock:
+            snapshot, self._snapshot = self._snapshot, None
+        if snapshot is not None:
+            snapshot.release()
+
+    @property
+    def settings(self) -> Settings:
+        """The settings in force."""
+        return self._settings
+
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """What had to be mended or done in another way so far, one line each."""
+        return tuple(self._notices)
+
+    def ask(
+        self, question: str, *, history: Sequence[Turn] = (), k: int | None = None, filters: Filters | None = None
+    ) -> Answer:
+        """Answers a question.
+
+        Args:
+            question: Any text. What can't be answered gives a refusal, not an error.
+            history: Earlier turns as ``(question, answer text)``, oldest first.
+            k: How many papers to draw on.
+            filters: Which papers to ask.
+
+        Raises:
+            BackendError: The model failed.
+            StoreError: The index broke and can't be mended.
+        """
+        return self.stream(question, history=history, k=k, filters=filters).answer
+
+    def stream(
+        self, question: str, *, history: Sequence[Turn] = (), k: int | None = None, filters: Filters | None = None
+    ) -> AnswerStream:
+        """As :meth:`ask`, as it is being written."""
+        return AnswerStream(self._events(question, history, k, filters))
+
+    async def aask(
+        self, question: str, *, history: Sequence[Turn] = (), k: int | None = None, filters: Filters | None = None
+    ) -> Answer:
+        """As :meth:`ask`, without blocking the event loop."""
+        stream = self.astream(question, history=history, k=k, filters=filters)
+        async for _ in stream:
+            pass
+        return stream.answer
+
+    def astream(
+        self, question: str, *, history: Sequence[Turn] = (), k: int | None = None, filters: Filters | None = None
+    ) -> AsyncAnswerStream:
+        """As :meth:`stream`, for ``async for``."""
+        return AsyncAnswerStream(self._aevents(question, history, k, filters))
+
+    def search(self, question: str, k: int = 10, *, filters: Filters | None = None) -> tuple[Hit, ...]:
+        """The ``k`` papers that match a question best, without answering it."""
+        text = analyse(question).text
+        if not text or k < 1:
+            return ()
+        with self._use() as retriever:
+            return hits_of(retriever.retrieve(Query(text), k=k, filters=filters))
+
+    def papers(self, filters: Filters | None = None) -> tuple[Paper, ...]:
+        """The papers of the index, in the order of the corpus."""
+        with self._use() as retriever:
+            return retriever.papers(filters)
+
+    def preview(self, paths: PathLike | Sequence[PathLike], *, add: bool = False) -> IndexSummary:
+        """What :meth:`index` would do, without doing it."""
+        report = load_papers(_as_list(paths))
+        return preview(self._settings.index_path, report.papers, add=add, problems=report.problems)
+
+    def index(self, paths: PathLike | Sequence[PathLike], *, add: bool = False) -> IndexSummary:
+        """Makes the index hold exactly the papers of these files and folders; with ``add``, these besides its own."""
+        report = load_papers(_as_list(paths))
+        return build_index(
+            self._settings.index_path,
+            report.papers,
+            self._embedder,
+            add=add,
+            problems=report.problems,
+            progress=self._progress,
+            lock_timeout=self._settings.lock_timeout,
+        )
+
+    def add(self, paths: PathLike | Sequence[PathLike]) -> IndexSummary:
+        """Adds the papers of these files and folders; a paper with a known id replaces that one."""
+        return self.index(paths, add=True)
+
+    def remove(self, ids: str | Sequence[str]) -> IndexSummary:
+        """Removes papers by id.
+
+        Raises:
+            InputError: An id isn't in the index, or nothing would be left; nothing is removed.
+        """
+        return remove(
+            self._settings.index_path,
+            [ids] if isinstance(ids, str) else list(ids),
+            self._embedder,
+            progress=self._progress,
+            lock_timeout=self._settings.lock_timeout,
+        )
+
+    def describe(self) -> dict[str, Any]:
+        """What answers here, as plain JSON types: settings with secrets masked, backend, embedder, index manifest."""
+        with self._use() as retriever:
+            return {
+                "settings": self._settings.masked(),
+                "backend": {"name": self._backend.name, "model": self._backend.model},
+                "embedder": {"name": self._embedder.name, "fingerprint": self._embedder.fingerprint},
+                "index": retriever.manifest.to_dict() if retriever.manifest else None,
+            }
+
+    def _use(self) -> _Lease:
+        """A lease on the index as it is now, for the time of one question."""
+        with self._lock:
+            if self._snapshot is None:
+                raise RuntimeError("This assistant is closed; open another with Assistant.open().")
+            if not self._snapshot.opened.is_current():
+                opened = _open_index(self._settings, self._embedder, self._progress)
+                self._notices += opened.notices
+                self._snapshot.release()
+                self._snapshot = _Snapshot(opened, Retriever(opened, self._embedder, rerank=self._rerank))
+            return _Lease(self._snapshot)
+
+    def _events(
+        self, question: str, history: Sequence[Turn], k: int | None, filters: Filters | None
+    ) -> Iterator[Event]:
+        with self._use() as retriever:
+            run = Run(retriever, self._backend, question, history, k or self._settings.k, filters)
+            for step in run.steps():
+                if isinstance(step, Prompt):
+                    for piece in self._backend.stream(step):
+                        yield from run.add(piece)
+                else:
+                    yield step
+
+    async def _aevents(
+        self, question: str, history: Sequence[Turn], k: int | None, filters: Filters | None
+    ) -> AsyncIterator[Event]:
+        with await asyncio.to_thread(self._use) as retriever:
+            run = Run(retriever, self._backend, question, history, k or self._settings.k, filters)
+            steps = run.steps()
+            while (step := await asyncio.to_thread(next, steps, None)) is not None:
+                if isinstance(step, Prompt):
+                    async for piece in self._backend.astream(step):
+                        for event in run.add(piece):
+                            yield event
+                else:
+                    yield step
+
+
+class _Snapshot:
+    """One open generation of the index; closed once it is released and the last question on it has ended."""
+
+    def __init__(self, opened: OpenIndex, retriever: Retriever) -> None:
+        self.opened = opened
+        self.retriever = retriever
+        self._lock = threading.Lock()
+        self._holders = 1
+
+    def hold(self) -> None:
+        with self._lock:
+            self._holders += 1
+
+    def release(self) -> None:
+        with self._lock:
+            self._holders -= 1
+            last = self._holders == 0
+        if last:
+            self.opened.close()
+
+
+class _Lease:
+    def __init__(self, snapshot: _Snapshot) -> None:
+        self._snapshot = snapshot
+        snapshot.hold()
+
+    def __enter__(self) -> Retriever:
+        return self._snapshot.retriever
+
+    def __exit__(self, *exc: object) -> None:
+        self._snapshot.release()
+
+
+def _resolve_backend(chosen: str | object) -> Backend:
+    made: Any = load_plugin("backend", chosen)() if isinstance(chosen, str) else chosen
+    if not isinstance(made, Backend):
+        raise PluginError(f"{chosen!r} is no backend.", hint="give a name, module:Class or an object with stream() and astream()")
+    return made
+
+
+def _resolve_rerank(chosen: Any) -> Any:
+    return load_plugin("reranker", chosen)() if isinstance(chosen, str) else chosen
+
+
+def _as_list(paths: PathLike | Sequence[PathLike]) -> list[PathLike]:
+    return [paths] if isinstance(paths, str | os.PathLike) else list(paths)
+
+
+def _open_index(settings: Settings, embedder: Embedder, progress: Progress | None) -> OpenIndex:
+    report = load_papers(list(settings.corpus)) if settings.corpus else None
+    opened = open_index(
+        settings.index_path,
+        embedder,
+        corpus=report.papers if report else None,
+        bundled=bundled_papers if settings.index is None else None,
+        lock_timeout=settings.lock_timeout,
+        progress=progress,
+    )
+    if report and report.problems:
+        opened.notices = (*opened.notices, *(f"Not loaded: {problem}" for problem in report.problems))
+    return opened
+
+
+def bundled_papers() -> tuple[Paper, ...]:
+    """The 19 papers that ship with the package."""
+    return load_papers([bundled("corpus")]).papers

@@ -1,0 +1,149 @@
+"""Follow-up questions without a model: what an elliptical question leaves out is taken from the turns before it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from rag_assistant.questions import clean, is_content
+from rag_assistant.types import Paper, Turn
+
+_REFERRING = re.compile(
+    r"\b(?:it|its|they|them|their|theirs|these|those|former|latter|he|she|his|her)\b"
+    r"|\b(?:this|that|the\s+same|said|such)\s+(?:\w+\s+)?(?:paper|work|study|method|approach|algorithm|model|framework|technique|result|"
+    r"analysis|bound|rate|authors?|system|theory|loss|one|dataset|abstract|idea|setting|finding)s?\b"
+    r"|\bthe\s+(?:paper|authors|abstract|study)\b"
+    r"|\b(?:does|do|did|is|was|are|about|of|for|with|on|to|in)\s+(?:this|that)\b",
+    re.IGNORECASE,
+)
+_ORDINAL = re.compile(
+    r"\b(?:the\s+)?(?P<which>first|second|third|fourth|fifth|last|other|1st|2nd|3rd|former|latter)\s+(?:one|paper|of\s+(?:them|these|those)|work)\b"
+    r"|\b(?:the\s+)?(?P<side>former|latter)\b|\[(?P<number>\d{1,2})\]|\bpaper\s+(?P<paper>\d{1,2})\b",
+    re.IGNORECASE,
+)
+_ADDING = re.compile(
+    r"^\W*(?:and|but|or|also|so|ok|then)\b|^\W*(?:what|how)\s+about\b|^\W*(?:why|how|when|where|how\s+come|really|how\s+so|in\s+what\s+way|which\s+ones?)\W*$"
+    r"|\b(?:instead|too|as\s+well)\W*$",
+    re.IGNORECASE,
+)
+_ORDINALS = {"first": 0, "1st": 0, "former": 0, "second": 1, "2nd": 1, "latter": -1, "third": 2, "3rd": 2, "fourth": 3, "fifth": 4, "last": -1, "other": 1}  # fmt: skip
+_MARKER = re.compile(r"\s*\[\d+(?:\s*[,;–-]\s*\d+)*\]")
+_MIN_SENTENCE = 25
+_MAX_CARRIED = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Standalone:
+    """A question that can be searched for by itself.
+
+    Attributes:
+        text: The question, with what a follow-up leaves out put back.
+        carried: The words of ``text`` that come from earlier turns, in lower case.
+        focus: Ids of the papers it refers to, the most likely first.
+        only_focus: Whether it names those papers so clearly that only they are meant ("the second one").
+        unresolved: Whether it refers to something that no earlier turn holds.
+        replaced: Whether it puts another thing in the place of one in the question before ("And DPO?").
+    """
+
+    text: str
+    carried: frozenset[str] = frozenset()
+    focus: tuple[str, ...] = ()
+    only_focus: bool = False
+    unresolved: bool = False
+    replaced: bool = False
+
+
+def stand_alone(question: str, history: Sequence[Turn], papers: Iterable[Paper]) -> Standalone:
+    """Makes a question stand alone.
+
+    Without history a question is returned as it is, marked unresolved where it is nothing but a reference. The papers that
+    earlier answers cite are recognised by their words: a verbatim sentence or a title.
+
+    Args:
+        question: As asked.
+        history: Earlier turns, oldest first.
+        papers: All papers of the corpus.
+    """
+    asked = clean(question)
+    own = _content(asked)
+    refers = _REFERRING.search(asked)
+    ordinal = _ORDINAL.search(asked)
+    adds = _ADDING.search(asked)
+    turns = [(clean(q), a) for q, a in history if clean(q)]
+    if not turns:
+        return Standalone(asked, unresolved=not own and bool(refers or ordinal or adds))
+    if not (refers or adds or (ordinal and ordinal["number"]) or ordinal or not own):
+        return Standalone(asked)
+    by_text = list(papers)
+    cited: list[str] = []
+    for _, answer in reversed(turns):
+        cited = cited_papers(answer, by_text)
+        if cited:
+            break
+    titles = {paper.id: paper.title for paper in by_text}
+    if ordinal and cited:
+        named = _pick(ordinal, cited)
+        if named is None:
+            return Standalone(asked, unresolved=True)
+        rest = _ORDINAL.sub(" ", asked)
+        return _with(asked, rest, titles[named], (named,), only_focus=True, replaced=False, turns=turns)
+    if refers and cited:
+        return _with(asked, asked, titles[cited[0]], tuple(cited), only_focus=False, replaced=False, turns=turns)
+    previous = _topic(turns)
+    if not previous:
+        return Standalone(asked, unresolved=not own)
+    return _with(asked, asked, previous, tuple(cited), only_focus=False, replaced=bool(adds and own), turns=turns)
+
+
+def _with(
+    asked: str, own_text: str, context: str, focus: tuple[str, ...], *, only_focus: bool, replaced: bool, turns: list[Turn]
+) -> Standalone:
+    own = {word.lower() for word in _content(own_text)}
+    if not own:
+        # "Why?" and "the second one" ask again what the question before asked.
+        again = _topic(turns)
+        text = f"{asked.rstrip(' ?')} — {again}" if again != context else f"{asked.rstrip(' ?')} — {context}"
+        text = f"{text} ({context})" if only_focus and again else text
+        carried = frozenset(w.lower() for w in _content(text)) - own if only_focus else frozenset()
+        return Standalone(text, frozenset() if not only_focus else carried, focus, only_focus, False, True)
+    carried = frozenset(word.lower() for word in _content(context)[:_MAX_CARRIED]) - own
+    return Standalone(f"{asked.rstrip(' ?')} ({context.rstrip(' ?')})?", carried, focus, only_focus, False, replaced)
+
+
+def _topic(turns: list[Turn]) -> str:
+    """The last question that has content of its own, without the words it opens with."""
+    for question, _ in reversed(turns):
+        if len(_content(question)) >= 2:
+            return question.rstrip(" ?")
+    return turns[-1][0].rstrip(" ?") if _content(turns[-1][0]) else ""
+
+
+def _pick(ordinal: re.Match[str], cited: list[str]) -> str | None:
+    which = (ordinal["which"] or ordinal["side"] or "").lower()
+    if which:
+        place = _ORDINALS[which]
+    else:
+        place = int(ordinal["number"] or ordinal["paper"]) - 1
+    return cited[place] if -len(cited) <= place < len(cited) else None
+
+
+def cited_papers(answer: str, papers: Iterable[Paper]) -> list[str]:
+    """Ids of the papers whose title or whose sentences stand in an answer, by first appearance."""
+    text = re.sub(r"\s+", " ", _MARKER.sub("", answer)).strip()
+    if not text:
+        return []
+    found: list[tuple[int, str]] = []
+    pieces = [piece for piece in re.split(r"(?<=[.!?])\s+|\n", text) if len(piece) >= _MIN_SENTENCE]
+    for paper in papers:
+        places = []
+        if not paper.title_derived and len(paper.title) >= _MIN_SENTENCE and paper.title in text:
+            places.append(text.index(paper.title))
+        places += [text.index(piece) for piece in pieces if piece in paper.abstract]
+        if places:
+            found.append((min(places), paper.id))
+    return [paper_id for _, paper_id in sorted(found)]
+
+
+def _content(text: str) -> list[str]:
+    return [word for word in re.findall(r"[^\W_]+", text) if is_content(word)]
