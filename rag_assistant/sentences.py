@@ -68,10 +68,10 @@ _CANDIDATE = re.compile(
 )
 _BLOCK = re.compile(r"\n[ \t]*\n\s*|\n[ \t]*(?=[-*\u2022](?:\s|\Z))")
 _WORD_BEFORE = re.compile(r"[^\W_](?:[\w.\-]*[^\W_])?$")
-_ENUMERATOR = re.compile(r"\(?(?:[ivxlc]{1,5}|[a-z]|\d{1,2})\)\s")
+_ENUMERATOR = re.compile(r"\(?(?:[ivxlc]{1,5}|[a-z]|\d{1,2})\)(?:\s|\Z)")
 _LOWER_NAME = re.compile(r"[a-z]{1,2}[A-Z]|[\u03b1-\u03c9](?![\u03b1-\u03c9])")  # "iPhone users", "\u03b1-divergence"
 _ENDS_LEAD_IN = re.compile(r"[:;]\s*$")
-_GLUED = re.compile(r"(?<=[a-z)]{3})\.(?=([A-Z][a-z]*)[\s,])")  # "performance.We": the space was lost
+_GLUED = re.compile(r"(?<=[a-z)]{3})\.(?=([A-Z][a-z]*)(?![^\s,]))")  # "performance.We": the space was lost
 _NOT_SPACE = re.compile(r"\S")
 _LOOKAHEAD = 80  # characters that decide whether a sentence begins; more than any word or run of marks needs
 _LEADING_MARKUP = re.compile(r"[\"'\u201c\u2018`(\[{*_\u00bf\u00a1]*")

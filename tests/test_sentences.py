@@ -115,8 +115,8 @@ def test_the_bundled_abstracts_have_the_sentences_a_reader_counts() -> None:
 PIECES = r"""
     We The our model loss e.g. i.e. a.k.a., et al. vs. Fig. Eq. No. etc. U.S. SR. i) ii) (1) (2) 1. 3.14 30% 2.5%.
     $x$ $x.$ $O\left(\frac{1}{T}\right)$ $\sim$$30\%$ $5 $6. \$7 $$y.Z$$ $ $$ \( \) \(a.B\) \[c.D\] \[ \] \
-    **UA**$^2$ *so.* https://x.y/z.w www.a.b. [a](http://b.c/(d)) [x ](y ! ? . .. ... … 。 ！ '' `` ` `a.B` ( ) [ ] { } " '
-    ” α 方 😀 performance.We - •
+    **UA**$^2$ *so.* https://x.y/z.w www.a.b. [a](http://b.c/(d)) [x ](y ! ? . .. ... … 。 ！ '' `` ` `a.B` ( ) [ ]
+    { } " ' ” α 方 😀 performance.We - •
 """
 SPACES = st.sampled_from(["", " ", " ", " ", "  ", "\n", "\n\n", "\t", "\u00a0", "\n- ", "\r\n"])
 TEXTS = st.lists(
