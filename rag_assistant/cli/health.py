@@ -1,0 +1,72 @@
+"""``doctor`` and ``config``."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from rag_assistant.cli import options as o
+from rag_assistant.cli.session import load_settings
+from rag_assistant.cli.state import State, emit, emit_json
+
+_MARKS = {"ok": "ok  ", "note": "note", "bad": "BAD "}
+
+
+def config(
+    context: typer.Context,
+    config: o.Config = None,
+    json: o.Json = False,
+    verbose: o.Verbose = False,
+    debug: o.Debug = False,
+) -> None:
+    """Show the settings in force and where each comes from; secrets are masked."""
+    del context, verbose, debug
+    settings = load_settings(config)
+    values, sources = settings.masked(), settings.sources
+    if json:
+        told = {name: {"value": value, "source": sources[name]} for name, value in values.items()}
+        emit_json({"settings": told, "index_path": str(settings.index_path)})
+        return
+    shown = {name: _value(value) for name, value in values.items()} | {"index": str(settings.index_path)}
+    name_width = max(map(len, shown))
+    value_width = min(max(map(len, shown.values())), 60)
+    for name, value in shown.items():
+        emit(f"{name:{name_width}}  {value:{value_width}}  {sources[name]}", end="\n")
+
+
+def doctor(
+    context: typer.Context,
+    repair: Annotated[bool, typer.Option("--repair", help="Rebuild a damaged index from its papers.")] = False,
+    index: o.Index = None,
+    backend: o.Backend = None,
+    embedder: o.Embedder = None,
+    config: o.Config = None,
+    json: o.Json = False,
+    verbose: o.Verbose = False,
+    debug: o.Debug = False,
+) -> None:
+    """Check everything an answer needs, and say what to do about what is wrong. Exits 1 if something is."""
+    del verbose, debug
+    from rag_assistant.cli.checks import run_checks
+
+    state: State = context.obj
+    flags = {"index": index, "backend": backend, "embedder": embedder}
+    checks = []
+    for check in run_checks(state, config, flags, repair=repair):
+        checks.append(check)
+        if not json:
+            emit(f"{_MARKS[check.status]}  {check.name}: {check.detail}", end="\n")
+            if check.hint:
+                emit(f"      {check.hint}", end="\n")
+    if json:
+        told = [{"name": c.name, "status": c.status, "detail": c.detail, "hint": c.hint} for c in checks]
+        emit_json({"checks": told, "healthy": all(c.status != "bad" for c in checks)})
+    if any(check.status == "bad" for check in checks):
+        raise typer.Exit(1)
+
+
+def _value(value: object) -> str:
+    if value is None:
+        return "-"
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)

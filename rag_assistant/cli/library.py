@@ -1,0 +1,172 @@
+"""``index`` and ``papers``."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from rag_assistant.cli import options as o
+from rag_assistant.cli.session import load_settings, opened, reporting
+from rag_assistant.cli.state import State, emit, emit_json, is_terminal, say
+from rag_assistant.errors import InputError
+from rag_assistant.render import one_line, to_bibtex
+
+if TYPE_CHECKING:
+    from rag_assistant.index.build import IndexSummary
+    from rag_assistant.loaders import LoadReport
+    from rag_assistant.settings import Settings
+
+_IDS_SHOWN = 8
+
+
+def index(
+    context: typer.Context,
+    paths: Annotated[
+        list[Path] | None,
+        typer.Argument(metavar="PATH", help="Files or folders of papers; none means the bundled corpus."),
+    ] = None,
+    add: Annotated[bool, typer.Option("--add", help="Keep the papers that are there.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would change and change nothing.")] = False,
+    index: o.Index = None,
+    embedder: o.Embedder = None,
+    config: o.Config = None,
+    lock_timeout: o.LockTimeout = None,
+    json: o.Json = False,
+    verbose: o.Verbose = False,
+    debug: o.Debug = False,
+) -> None:
+    """Make the index hold exactly the papers of these paths, or add them to it, and say what changed."""
+    del verbose, debug
+    state: State = context.obj
+    if add and not paths:
+        raise InputError("--add needs the papers to add.", hint="rag-assistant index --add PATH...")
+    flags = {"index": index, "embedder": embedder, "lock_timeout": lock_timeout}
+    summary, report = _indexed(state, load_settings(config, **flags), paths, add=add, dry_run=dry_run)
+    for problem in report.problems:
+        say(f"skipped: {problem}")
+    for text in (*map(str, report.notes), *summary.problems, *summary.notices):
+        state.note(text)
+    if json:
+        emit_json(summary_dict(summary, report, dry_run=dry_run))
+    else:
+        emit(summary_text(summary, report, dry_run=dry_run), end="\n")
+
+
+def papers(
+    context: typer.Context,
+    year: o.Year = None,
+    author: o.Author = None,
+    venue: o.Venue = None,
+    ids: o.Id = None,
+    index: o.Index = None,
+    embedder: o.Embedder = None,
+    config: o.Config = None,
+    lock_timeout: o.LockTimeout = None,
+    json: o.Json = False,
+    bibtex: Annotated[bool, typer.Option("--bibtex", help="Write BibTeX.")] = False,
+    verbose: o.Verbose = False,
+    debug: o.Debug = False,
+) -> None:
+    """List the papers of the index. In a pipe: id, year, venue, title and authors, tab separated."""
+    del verbose, debug
+    state: State = context.obj
+    if json and bibtex:
+        raise InputError("Only one of --json and --bibtex can be given.", hint="leave the other out")
+    filters = o.filters_of(year, author, venue, ids)
+    flags = {"index": index, "embedder": embedder, "lock_timeout": lock_timeout}
+    with opened(state, load_settings(config, **flags)) as assistant:
+        found = assistant.papers(filters=filters)
+    if json:
+        emit_json({"papers": [paper.to_dict() for paper in found]})
+    elif bibtex:
+        emit(to_bibtex(found))
+    elif is_terminal(sys.stdout):
+        from rag_assistant.cli.terminal import show_papers
+
+        show_papers(found)
+    else:
+        for paper in found:
+            cells = (
+                paper.id,
+                "" if paper.year is None else str(paper.year),
+                paper.venue or "",
+                paper.title,
+                "; ".join(paper.authors),
+            )
+            emit("\t".join(one_line(cell) for cell in cells), end="\n")
+
+
+def summary_text(summary: IndexSummary, report: LoadReport, *, dry_run: bool = False) -> str:
+    """What an indexing did, or would do, in a few lines."""
+    changes = [
+        _change("would add" if dry_run else "added", summary.added),
+        _change("would change" if dry_run else "changed", summary.changed),
+        _change("would drop" if dry_run else "dropped", summary.removed),
+    ]
+    told = [change for change in changes if change] or ["nothing to change" if dry_run else "nothing changed"]
+    problems = f", {len(report.problems)} skipped" if report.problems else ""
+    if dry_run:
+        return "\n".join([*told, f"{summary.papers} papers then{problems}"])
+    return "\n".join(
+        [
+            *told,
+            f"{summary.papers} papers, {summary.passages} passages, {summary.embedded} embedded{problems},"
+            f" {summary.seconds:.1f} s: {summary.path}",
+        ]
+    )
+
+
+def summary_dict(summary: IndexSummary, report: LoadReport, *, dry_run: bool = False) -> dict[str, Any]:
+    """The same as plain JSON types."""
+    return {
+        "dry_run": dry_run,
+        "added": list(summary.added),
+        "changed": list(summary.changed),
+        "unchanged": len(summary.unchanged),
+        "removed": list(summary.removed),
+        "papers": summary.papers,
+        "passages": summary.passages,
+        "embedded": summary.embedded,
+        "skipped": [asdict(problem) for problem in report.problems],
+        "notes": [*map(str, report.notes), *summary.problems, *summary.notices],
+        "seconds": round(summary.seconds, 3),
+        "path": str(summary.path),
+    }
+
+
+def _indexed(
+    state: State, settings: Settings, paths: list[Path] | None, *, add: bool, dry_run: bool
+) -> tuple[IndexSummary, LoadReport]:
+    """Builds without opening: that would first build the bundled corpus where no index is, or stop at a damaged one."""
+    from rag_assistant.bundled import bundled
+    from rag_assistant.embedders.resolve import resolve_embedder
+    from rag_assistant.index.build import build_index, preview
+    from rag_assistant.loaders import load_papers
+
+    embedder = resolve_embedder(settings.embedder)
+    chosen = paths or settings.corpus
+    report = load_papers(chosen or bundled("corpus"))
+    if dry_run:
+        return preview(settings.index_path, report.papers, embedder, add=add), report
+    with reporting(state) as progress:
+        summary = build_index(
+            settings.index_path,
+            report.papers,
+            embedder,
+            add=add,
+            source="paths" if chosen else "bundled",
+            progress=progress,
+            lock_timeout=settings.lock_timeout,
+        )
+    return summary, report
+
+
+def _change(verb: str, ids: tuple[str, ...]) -> str:
+    if not ids:
+        return ""
+    more = f" and {len(ids) - _IDS_SHOWN} more" if len(ids) > _IDS_SHOWN else ""
+    return f"{verb} {len(ids)}: {', '.join(ids[:_IDS_SHOWN])}{more}"

@@ -1,0 +1,40 @@
+"""``python -m rag_assistant.cli.probe INDEX EMBEDDER``: opens an index without mending it and asks it one thing.
+
+``doctor`` runs this as a process of its own, since a damaged store may crash or hang the process that reads it.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+
+from rag_assistant.errors import IndexMissing, RagError
+
+
+def probe(path: str, embedder_name: str) -> dict[str, str]:
+    """What was found, as ``status``, ``detail`` and ``hint``."""
+    from rag_assistant.embedders.resolve import resolve_embedder
+    from rag_assistant.index.open import open_index
+
+    try:
+        with open_index(path, resolve_embedder(embedder_name), repair=False) as opened:
+            known = next(iter(opened.papers))
+            vector = opened.encoded_windows(known)[0].vector
+            found = [passage.paper_id for passage, _ in opened.search_vectors(vector, min(10, len(opened.windows)))]
+            notices = opened.notices
+            count = f"{len(opened.papers)} papers, {len(opened.windows)} passages at {path}"
+    except IndexMissing as error:
+        hint = "rag-assistant index makes one, and so does the first question"
+        return {"status": "note", "detail": error.message, "hint": hint}
+    except RagError as error:
+        return {"status": "bad", "detail": error.message, "hint": error.hint}
+    if known not in found:
+        hint = "run: rag-assistant doctor --repair"
+        return {"status": "bad", "detail": f"{count}; a search for {known} doesn't find it", "hint": hint}
+    if notices:
+        return {"status": "note", "detail": f"{count}; {' '.join(notices)}", "hint": ""}
+    return {"status": "ok", "detail": count, "hint": ""}
+
+
+if __name__ == "__main__":
+    print(json.dumps(probe(*sys.argv[1:3])))  # noqa: T201

@@ -1,0 +1,103 @@
+"""Opens an assistant the way the flags say, with its progress and its notices on stderr."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from rag_assistant.cli.state import State, is_terminal
+
+if TYPE_CHECKING:
+    from rag_assistant.assistant import Assistant
+    from rag_assistant.settings import Settings
+    from rag_assistant.types import Answer, Filters, Turn
+
+
+class Progress(Protocol):
+    """What is told of work under way; closing it takes a bar off the screen."""
+
+    def __call__(self, stage: str, done: int, total: int) -> None:
+        """``done`` of ``total`` are done in this stage."""
+
+    def close(self) -> None:
+        """No more is to come."""
+
+
+class PlainProgress:
+    """One line a stage, with ``-v`` only: for stderr in a file or a pipe."""
+
+    def __init__(self, state: State) -> None:
+        self._state = state
+        self._stage = ""
+
+    def __call__(self, stage: str, done: int, total: int) -> None:
+        """Tells of a stage when it begins."""
+        del done
+        if stage != self._stage:
+            self._stage = stage
+            self._state.detail(f"{stage} ({total})" if total > 0 else stage)
+
+    def close(self) -> None:
+        """Nothing is left on the screen."""
+
+
+@contextmanager
+def reporting(state: State) -> Iterator[Progress]:
+    """Progress as a bar on a terminal, else as lines with ``-v``."""
+    progress: Progress = PlainProgress(state)
+    if is_terminal(sys.stderr):
+        from rag_assistant.cli.terminal import BarProgress
+
+        progress = BarProgress()
+    try:
+        yield progress
+    finally:
+        progress.close()
+
+
+def load_settings(config: Path | None, **flags: Any) -> Settings:
+    """The settings with the flags that were given on top."""
+    from rag_assistant.settings import Settings
+
+    return Settings.load(config=config, **flags)
+
+
+@contextmanager
+def opened(state: State, settings: Settings, **options: Any) -> Iterator[Assistant]:
+    """An assistant whose notices are told; closed at the end.
+
+    Args:
+        state: The run.
+        settings: From :func:`load_settings`.
+        **options: Passed on to ``Assistant.open``.
+    """
+    from rag_assistant.assistant import Assistant
+
+    with (
+        reporting(state) as progress,
+        Assistant.open(settings=settings, progress=progress, **options) as assistant,
+    ):
+        progress.close()
+        for notice in assistant.notices:
+            state.note(notice)
+        yield assistant
+
+
+def watched(
+    assistant: Assistant, question: str, *, history: Sequence[Turn] = (), filters: Filters | None = None
+) -> Answer:
+    """An answer whose text is shown on the terminal while it is written, and taken off again when it is done."""
+    from rag_assistant.cli.terminal import Draft
+    from rag_assistant.types import StageEvent, TextEvent
+
+    stream = assistant.stream(question, history=history, filters=filters)
+    with Draft() as draft:
+        for event in stream.events():
+            if isinstance(event, StageEvent):
+                draft.stage(event.stage)
+            elif isinstance(event, TextEvent):
+                draft.add(event.text)
+    return stream.answer

@@ -1,0 +1,190 @@
+"""Answers, hits and tables for a person at a terminal: wrapped, with links, and calm. Imported only where there is one.
+
+Everything is built from plain ``Text``, never from markup, so that square brackets in an answer stay what they are.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Sequence
+from types import TracebackType
+from typing import Self
+
+from rich.console import Console, Group
+from rich.live import Live
+from rich.padding import Padding
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
+from rich.progress import Progress as RichProgress
+from rich.table import Table
+from rich.text import Text
+
+from rag_assistant.render import byline, clean, one_line, safe_url, statement_note
+from rag_assistant.types import Answer, Citation, Hit, Paper
+
+_WIDEST = 100
+
+
+def console(*, error: bool = False) -> Console:
+    """A console no wider than is comfortable to read."""
+    made = Console(file=sys.stderr if error else sys.stdout, highlight=False, markup=False, emoji=False)
+    made.width = min(made.width, _WIDEST)
+    return made
+
+
+class BarProgress:
+    """A bar on stderr that goes away when its work is done."""
+
+    def __init__(self) -> None:
+        self._bar: RichProgress | None = None
+        self._stage = ""
+
+    def __call__(self, stage: str, done: int, total: int) -> None:
+        """Shows how far a stage is; stages follow one another."""
+        if self._bar is None:
+            columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+            self._bar = RichProgress(*columns, console=console(error=True), transient=True)
+            self._bar.start()
+        if stage != self._stage:
+            for task in self._bar.task_ids:
+                self._bar.remove_task(task)
+            self._bar.add_task(one_line(stage), total=total or None)
+            self._stage = stage
+        self._bar.update(self._bar.task_ids[0], completed=done, total=total or None)
+
+    def close(self) -> None:
+        """Takes the bar off the screen; a later call starts a new one."""
+        if self._bar is not None:
+            self._bar.stop()
+        self._bar, self._stage = None, ""
+
+
+class Draft:
+    """An answer's text as it comes, taken off the screen when the checked answer replaces it."""
+
+    def __init__(self) -> None:
+        self._text = ""
+        self._stage = ""
+        self._live = Live(console=console(), transient=True, auto_refresh=False, vertical_overflow="visible")
+
+    def __enter__(self) -> Self:
+        self._live.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._live.stop()
+
+    def stage(self, name: str) -> None:
+        """What is being done, until text comes."""
+        self._stage = one_line(name)
+        self._show()
+
+    def add(self, piece: str) -> None:
+        """A piece of the text."""
+        self._text += clean(piece)
+        self._show()
+
+    def _show(self) -> None:
+        # Only what fits: a live display that is taller than the screen can't be taken off it again.
+        rows = self._live.console.height - 2
+        if self._text:
+            lines = Text(self._text).wrap(self._live.console, self._live.console.width)
+            shown = Text("\n").join(list(lines)[-rows:])
+        else:
+            shown = Text(f"{self._stage} ...", style="dim")
+        self._live.update(shown, refresh=True)
+
+
+def show_answer(answer: Answer) -> None:
+    """The answer with its numbered sources, their titles, links and quoted words."""
+    screen = console()
+    screen.print(_body(answer))
+    for citation in answer.citations:
+        screen.print()
+        screen.print(_source(citation))
+    if answer.nearest:
+        screen.print()
+        screen.print(Text("Nearest papers", style="bold"))
+        for paper in answer.nearest:
+            screen.print(_hanging("-", _paper_lines(paper)))
+
+
+def show_text(answer: Answer) -> None:
+    """The answer without its sources, and a blank line."""
+    screen = console()
+    screen.print(_body(answer))
+    for paper in answer.nearest:
+        screen.print(_hanging("-", _paper_lines(paper)))
+    screen.print()
+
+
+def show_sources(answer: Answer) -> None:
+    """The sources alone."""
+    screen = console()
+    for citation in answer.citations:
+        screen.print(_source(citation))
+
+
+def show_hits(hits: Sequence[Hit]) -> None:
+    """What a search found, best first, each with the passage that was found."""
+    screen = console()
+    for hit in hits:
+        lines = [*_paper_lines(hit.paper), Text(one_line(hit.passage.text), style="dim")]
+        screen.print(_hanging(f"{hit.rank}.", lines))
+
+
+def show_papers(papers: Iterable[Paper]) -> None:
+    """A table of papers as wide as the screen."""
+    table = Table(box=None, pad_edge=False, show_edge=False, header_style="bold", padding=(0, 2, 0, 0))
+    table.add_column("id", no_wrap=True)
+    table.add_column("year", no_wrap=True)
+    table.add_column("title", ratio=3)
+    table.add_column("authors", ratio=2, style="dim")
+    for paper in papers:
+        year = str(paper.year) if paper.year is not None else ""
+        names = [one_line(name) for name in paper.authors]
+        who = ", ".join(names) if len(names) <= 2 else f"{names[0]} and {len(names) - 1} more"
+        table.add_row(one_line(paper.id), year, _linked(paper), Text(who))
+    screen = Console(file=sys.stdout, highlight=False, markup=False, emoji=False)
+    screen.print(table)
+
+
+def _body(answer: Answer) -> Text:
+    body, position = Text(), 0
+    for statement in sorted(answer.statements, key=lambda s: s.end):
+        note = statement_note(statement)
+        if note:
+            body.append(clean(answer.text[position : statement.end]))
+            body.append(f" {note}", style="yellow")
+            position = statement.end
+    body.append(clean(answer.text[position:]))
+    return body
+
+
+def _source(citation: Citation) -> Table:
+    quotes = [Text(f"“{one_line(quote.text)}”", style="italic") for quote in citation.quotes]
+    return _hanging(f"[{citation.number}]", [*_paper_lines(citation.paper), *quotes])
+
+
+def _paper_lines(paper: Paper) -> list[Text]:
+    lines = [_linked(paper)]
+    url, by = safe_url(paper.url), byline(paper)
+    if by:
+        lines.append(Text(by, style="dim"))
+    if url:
+        lines.append(Text(url, style=f"dim link {url}", overflow="fold"))
+    return lines
+
+
+def _linked(paper: Paper) -> Text:
+    url = safe_url(paper.url)
+    return Text(one_line(paper.title), style=f"bold link {url}" if url else "bold")
+
+
+def _hanging(mark: str, lines: Sequence[Text]) -> Table:
+    grid = Table.grid(padding=(0, 1))
+    grid.add_column(no_wrap=True)
+    grid.add_column()
+    grid.add_row(Text(mark), Padding(Group(*lines), 0))
+    return grid

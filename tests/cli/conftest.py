@@ -1,0 +1,72 @@
+"""The command as a user runs it: another process, its own folder, the network shut."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+COMMAND = (sys.executable, "-m", "rag_assistant.cli")
+Run = Callable[..., "Result"]
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a command left: its exit code, stdout and stderr."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+
+def run_command(*arguments: object, cwd: Path, stdin: str | bytes = "", **environment: str) -> Result:
+    done = subprocess.run(
+        [*COMMAND, *map(str, arguments)],
+        cwd=cwd,
+        input=stdin.encode() if isinstance(stdin, str) else stdin,
+        capture_output=True,
+        env={**os.environ, **environment},
+        timeout=180,
+    )
+    return Result(done.returncode, done.stdout.decode(), done.stderr.decode())
+
+
+@pytest.fixture(scope="session")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The index of the bundled corpus; tests read it only."""
+    folder = tmp_path_factory.mktemp("bundled")
+    done = run_command("index", "--index", folder / "index", cwd=folder)
+    assert done.code == 0, done.err
+    return folder / "index"
+
+
+@pytest.fixture
+def rag(tmp_path: Path, built: Path) -> Run:
+    """Runs a command on the bundled index."""
+
+    def run(*arguments: object, stdin: str | bytes = "", **environment: str) -> Result:
+        return run_command(*arguments, cwd=tmp_path, stdin=stdin, **{"RAG_INDEX": str(built), **environment})
+
+    return run
+
+
+@pytest.fixture
+def rag_alone(tmp_path: Path) -> Run:
+    """Runs a command on an index of the test's own, which isn't there yet."""
+
+    def run(*arguments: object, stdin: str | bytes = "", **environment: str) -> Result:
+        own = {"RAG_INDEX": str(tmp_path / "index"), **environment}
+        return run_command(*arguments, cwd=tmp_path, stdin=stdin, **own)
+
+    return run

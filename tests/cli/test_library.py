@@ -1,0 +1,134 @@
+"""``index`` and ``papers``: what they say and what they leave behind."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+from rag_assistant.render import clean
+from tests.cli.conftest import COMMAND, Run
+
+
+def _write(path: Path, *papers: dict[str, object]) -> Path:
+    path.write_text("".join(json.dumps(paper) + "\n" for paper in papers))
+    return path
+
+
+def _paper(name: str, abstract: str = "") -> dict[str, object]:
+    text = abstract or f"We study {name} and show that {name} converges. It is fast."
+    return {"id": name, "title": f"On {name}", "abstract": text, "year": 2023, "authors": ["A. Author"]}
+
+
+def test_papers_lists_columns_in_a_pipe(rag: Run) -> None:
+    done = rag("papers")
+    assert (done.code, done.err) == (0, "")
+    rows = [line.split("\t") for line in done.out.splitlines()]
+    assert len(rows) == 19
+    assert all(len(row) == 5 for row in rows)
+    nika = next(row for row in rows if row[0] == "nika24a")
+    assert nika[1:3] == ["2024", "ICML 2024"]
+    assert nika[4].startswith("Andi Nika; ")
+
+
+def test_papers_as_json_and_bibtex_and_filtered(rag: Run) -> None:
+    assert len(rag("papers", "--json").json["papers"]) == 19
+    assert rag("papers", "--bibtex").out.count("@inproceedings{") == 19
+    assert rag("papers", "--author", "singla").out.startswith("nika24a\t")
+    assert rag("papers", "--id", "nika24a", "--id", "le-bars24a").out.count("\n") == 2
+    assert rag("papers", "--year", "-2023").out == ""
+
+
+def test_index_makes_the_index_equal_the_paths(rag_alone: Run, tmp_path: Path) -> None:
+    _write(tmp_path / "a.jsonl", _paper("alpha"), _paper("beta"))
+    first = rag_alone("index", "a.jsonl")
+    assert first.code == 0, first.err
+    assert "added 2: alpha, beta" in first.out
+    assert "2 papers" in first.out
+    assert "dropped" not in first.out
+
+    again = rag_alone("index", "a.jsonl")
+    assert "nothing changed" in again.out
+    assert "0 embedded" in again.out
+
+    _write(tmp_path / "a.jsonl", _paper("beta", "We changed beta. It is slow."), _paper("gamma"))
+    changed = rag_alone("index", "--json", "a.jsonl").json
+    assert (changed["added"], changed["changed"], changed["removed"]) == (["gamma"], ["beta"], ["alpha"])
+    assert [line.split("\t")[0] for line in rag_alone("papers").out.splitlines()] == ["beta", "gamma"]
+
+
+def test_add_keeps_and_dry_run_changes_nothing(rag_alone: Run, tmp_path: Path) -> None:
+    _write(tmp_path / "a.jsonl", _paper("alpha"))
+    _write(tmp_path / "b.jsonl", _paper("beta"))
+    assert rag_alone("index", "a.jsonl").code == 0
+    dry = rag_alone("index", "--dry-run", "b.jsonl")
+    assert "would add 1: beta" in dry.out
+    assert "would drop 1: alpha" in dry.out
+    assert rag_alone("papers").out.startswith("alpha\t")
+    assert rag_alone("papers").out.count("\n") == 1
+    added = rag_alone("index", "--add", "b.jsonl")
+    assert "added 1: beta" in added.out
+    assert "dropped" not in added.out
+    assert rag_alone("papers").out.count("\n") == 2
+
+
+def test_no_path_means_the_bundled_corpus(rag_alone: Run, tmp_path: Path) -> None:
+    _write(tmp_path / "a.jsonl", _paper("alpha"))
+    assert rag_alone("index", "a.jsonl").code == 0
+    back = rag_alone("index", "--json").json
+    assert len(back["added"]) == 19
+    assert back["removed"] == ["alpha"]
+
+
+def test_bad_records_are_told_and_the_rest_is_indexed(rag_alone: Run, tmp_path: Path) -> None:
+    path = _write(tmp_path / "a.jsonl", _paper("alpha"), {"id": "x", "title": "No abstract"}, _paper("beta"))
+    done = rag_alone("index", path)
+    assert done.code == 0
+    assert "a.jsonl:2" in done.err
+    assert "abstract" in done.err
+    assert "1 skipped" in done.out
+    assert "added 2" in done.out
+
+
+def test_a_path_that_is_not_there(rag_alone: Run, tmp_path: Path) -> None:
+    done = rag_alone("index", "absent.jsonl")
+    assert (done.code, done.out) == (1, "")
+    assert done.err.startswith("error: ")
+    assert "absent.jsonl" in done.err
+    assert "hint: " in done.err
+
+
+def test_what_a_paper_holds_cannot_steer_the_terminal(rag_alone: Run, tmp_path: Path) -> None:
+    escape = "\x1b]0;owned\x07\x1b[2J\x9b31m\u202e"
+    evil = _paper("evil", f"We study{escape} ziggurats. The ziggurat has{escape} seven levels.")
+    evil["title"] = f"On{escape} ziggurats"
+    _write(tmp_path / "a.jsonl", evil, _paper("alpha"))
+    assert rag_alone("index", "a.jsonl").code == 0
+    for command in (("ask", "How many levels has the ziggurat?"), ("search", "ziggurat"), ("papers",), ("chat",)):
+        for form in ((), ("--json",)):
+            done = rag_alone(*command, *form, stdin="How many levels has the ziggurat?\n/sources\n")
+            assert done.code == 0, done.err
+            assert done.out == clean(done.out)
+            assert done.err == clean(done.err)
+
+
+def test_ctrl_c_leaves_the_old_index(rag_alone: Run, tmp_path: Path) -> None:
+    _write(tmp_path / "a.jsonl", _paper("alpha"))
+    assert rag_alone("index", "a.jsonl").code == 0
+    _write(tmp_path / "many.jsonl", *(_paper(f"paper{n}", f"Paper {n} is on {n}. " * 20) for n in range(2000)))
+    environment = {**os.environ, "RAG_INDEX": str(tmp_path / "index")}
+    command = [*COMMAND, "index", "-v", "many.jsonl"]
+    with subprocess.Popen(
+        command, cwd=tmp_path, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as running:
+        time.sleep(4)
+        running.send_signal(signal.SIGINT)
+        out, err = running.communicate(timeout=60)
+    assert running.returncode == 130, err
+    assert out == b""
+    assert err.decode().splitlines()[-1] == "interrupted"
+    assert b"Traceback" not in err
+    assert rag_alone("papers").out.startswith("alpha\t")
