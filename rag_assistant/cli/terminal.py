@@ -18,7 +18,7 @@ from rich.progress import Progress as RichProgress
 from rich.table import Table
 from rich.text import Text
 
-from rag_assistant.render import byline, clean, one_line, safe_url, statement_note
+from rag_assistant.render import byline, clean, one_line, safe_url, statement_note, unnamed_nearest
 from rag_assistant.types import Answer, Citation, Hit, Paper
 
 _WIDEST = 100
@@ -103,19 +103,14 @@ def show_answer(answer: Answer) -> None:
     for citation in answer.citations:
         screen.print()
         screen.print(_source(citation))
-    if answer.nearest:
-        screen.print()
-        screen.print(Text("Nearest papers", style="bold"))
-        for paper in answer.nearest:
-            screen.print(_hanging("-", _paper_lines(paper)))
+    _nearest(screen, answer)
 
 
 def show_text(answer: Answer) -> None:
     """The answer without its sources, and a blank line."""
     screen = console()
     screen.print(_body(answer))
-    for paper in answer.nearest:
-        screen.print(_hanging("-", _paper_lines(paper)))
+    _nearest(screen, answer)
     screen.print()
 
 
@@ -129,7 +124,9 @@ def show_sources(answer: Answer) -> None:
 def show_hits(hits: Sequence[Hit]) -> None:
     """What a search found, best first, each with the passage that was found."""
     screen = console()
-    for hit in hits:
+    for place, hit in enumerate(hits):
+        if place:
+            screen.print()
         lines = [*_paper_lines(hit.paper), Text(one_line(hit.passage.text), style="dim")]
         screen.print(_hanging(f"{hit.rank}.", lines))
 
@@ -148,6 +145,23 @@ def show_papers(papers: Iterable[Paper]) -> None:
         table.add_row(one_line(paper.id), year, _linked(paper), Text(who))
     screen = Console(file=sys.stdout, highlight=False, markup=False, emoji=False)
     screen.print(table)
+
+
+def _nearest(screen: Console, answer: Answer) -> None:
+    """The papers that come closest to a refused question; by id where the text has their titles already."""
+    if not answer.nearest:
+        return
+    screen.print()
+    if unnamed_nearest(answer):
+        screen.print(Text("Nearest papers", style="bold"))
+        for paper in answer.nearest:
+            screen.print(_hanging("-", _paper_lines(paper)))
+        return
+    for paper in answer.nearest:
+        url = safe_url(paper.url)
+        screen.print(
+            _hanging(f"{one_line(paper.id)}:", [Text(url or "no link", style=f"dim link {url}" if url else "dim")])
+        )
 
 
 def _body(answer: Answer) -> Text:
