@@ -14,7 +14,7 @@ from rag_assistant.evidence import Evidence
 from rag_assistant.grounding.gate import judge
 from rag_assistant.grounding.ground import Grounder
 from rag_assistant.grounding.refusals import refusal_text
-from rag_assistant.questions import MAX_QUESTION, QuestionForm, analyse, parts
+from rag_assistant.questions import BIBLIOGRAPHY_WORDS, MAX_QUESTION, QuestionForm, analyse, parts
 from rag_assistant.retrieval import Query, Retriever, hits_of
 from rag_assistant.types import (
     Answer,
@@ -120,12 +120,15 @@ class Run:
         if form.field == "papers_by":
             return self.retriever.records(self.filters)
         scan = form.kind == "list"
+        query = _query(alone)
+        if form.kind == "bibliography":
+            query = replace(query, ignored=BIBLIOGRAPHY_WORDS)
         if alone.only_focus:
             total = len(self.retriever.papers(self.filters))
             narrowed = replace(self.filters or Filters(), ids=alone.focus)
-            return replace(self.retriever.retrieve(_query(alone), k=self.k, filters=narrowed), considered=total)
+            return replace(self.retriever.retrieve(query, k=self.k, filters=narrowed), considered=total)
         return self.retriever.retrieve(
-            _query(alone), k=len(self.retriever.all_papers) if scan else self.k, filters=self.filters, scan=scan
+            query, k=len(self.retriever.all_papers) if scan else self.k, filters=self.filters, scan=scan
         )
 
     def _refusal_before(self, form: QuestionForm, alone: Standalone, evidence: Evidence) -> Refusal | None:

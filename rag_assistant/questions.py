@@ -39,6 +39,13 @@ ASKING_WORDS = frozenset(
 )
 """Words that people ask with, about papers: they rarely stand in the sentence that answers."""
 
+BIBLIOGRAPHY_WORDS = frozenset(
+    """wrote write written writes writer writers coauthor coauthors coauthored authored link links url page webpage website
+    openreview pdf proceedings doi year date published publication venue conference journal title titled developed invented created
+    introduced behind first last lead senior read download old recent come appear appeared who""".split()
+)
+"""Words that say which field of a record is asked for; they don't say of which paper."""
+
 _PAPER_NOUN = r"(?:papers?|works?|studies|study|articles?|abstracts?|publications?|authors|of (?:them|these|those))"
 _LIST = re.compile(
     rf"""^\W*(?:

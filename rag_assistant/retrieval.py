@@ -49,12 +49,14 @@ class Query:
         carried: Words of it that come from earlier turns; they find papers but don't decide what a sentence must say.
         focus: Ids of papers that the question refers to; preferred.
         carried_weight: What a carried word weighs beside the question's own.
+        ignored: Words that say what of a record is asked for ("wrote", "link"), in lower case; they match nothing.
     """
 
     text: str
     carried: frozenset[str] = frozenset()
     focus: frozenset[str] = frozenset()
     carried_weight: float = CARRIED_WEIGHT
+    ignored: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +150,7 @@ class Retriever:
             found = [(query.text[start:end], row) for row, (start, end) in enumerate(encoded.words.spans)]
         words: dict[str, tuple[QuestionWord, int | None]] = {}
         for text, row in found:
-            if is_content(text) and text.lower() not in words:
+            if is_content(text) and text.lower() not in words and text.lower() not in query.ignored:
                 carried = text.lower() in query.carried
                 weight = self.weight(text) * (query.carried_weight if carried else 1.0)
                 named = is_acronym(text) or any(character.isdigit() for character in text)
