@@ -6,6 +6,7 @@ import asyncio
 import os
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -16,7 +17,7 @@ from rag_assistant.embedders.base import Embedder
 from rag_assistant.errors import PluginError
 from rag_assistant.index.build import IndexSummary, build_index, preview, remove
 from rag_assistant.index.open import OpenIndex, open_index
-from rag_assistant.loaders import load_papers
+from rag_assistant.loaders import LoadReport, load_papers
 from rag_assistant.plugins import load_plugin
 from rag_assistant.questions import analyse
 from rag_assistant.retrieval import Query, Retriever, hits_of
@@ -243,20 +244,20 @@ class Assistant:
     def preview(self, paths: PathLike | Sequence[PathLike], *, add: bool = False) -> IndexSummary:
         """What :meth:`index` would do, without doing it."""
         report = load_papers(_as_list(paths))
-        return preview(self._settings.index_path, report.papers, add=add, problems=report.problems)
+        return _with_problems(preview(self._settings.index_path, report.papers, self._embedder, add=add), report)
 
     def index(self, paths: PathLike | Sequence[PathLike], *, add: bool = False) -> IndexSummary:
         """Makes the index hold exactly the papers of these files and folders; with ``add``, these besides its own."""
         report = load_papers(_as_list(paths))
-        return build_index(
+        summary = build_index(
             self._settings.index_path,
             report.papers,
             self._embedder,
             add=add,
-            problems=report.problems,
             progress=self._progress,
             lock_timeout=self._settings.lock_timeout,
         )
+        return _with_problems(summary, report)
 
     def add(self, paths: PathLike | Sequence[PathLike]) -> IndexSummary:
         """Adds the papers of these files and folders; a paper with a known id replaces that one."""
@@ -375,17 +376,20 @@ def _as_list(paths: PathLike | Sequence[PathLike]) -> list[PathLike]:
 
 def _open_index(settings: Settings, embedder: Embedder, progress: Progress | None) -> OpenIndex:
     report = load_papers(list(settings.corpus)) if settings.corpus else None
-    opened = open_index(
+    return open_index(
         settings.index_path,
         embedder,
-        corpus=report.papers if report else None,
-        bundled=bundled_papers if settings.index is None else None,
+        corpus=bundled_papers,
+        build_missing=settings.index is None,
+        papers=report.papers if report else None,
         lock_timeout=settings.lock_timeout,
         progress=progress,
+        notices=[f"Not loaded: {problem}" for problem in report.problems] if report else (),
     )
-    if report and report.problems:
-        opened.notices = (*opened.notices, *(f"Not loaded: {problem}" for problem in report.problems))
-    return opened
+
+
+def _with_problems(summary: IndexSummary, report: LoadReport) -> IndexSummary:
+    return replace(summary, problems=(*map(str, report.problems), *summary.problems))
 
 
 def bundled_papers() -> tuple[Paper, ...]:

@@ -1,0 +1,191 @@
+"""Makes one new generation out of papers, checks it, and makes it current. For the holder of the writer's lock."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rag_assistant.embedders.base import Embedder
+from rag_assistant.embedders.cache import CachingEncoder, VectorCache
+from rag_assistant.errors import StoreError
+from rag_assistant.index.contents import (
+    LEXICAL,
+    STORE,
+    corpus_hash,
+    write_papers,
+    write_spans,
+    write_vectors,
+)
+from rag_assistant.index.generations import IndexFolder, Progress, Reading, sync_folder, sync_tree
+from rag_assistant.index.lexical import Lexical
+from rag_assistant.index.manifest import SCHEMA_VERSION, Manifest, record_files
+from rag_assistant.index.passages import PASSAGES_VERSION, embedding_text, sentences, windows
+from rag_assistant.index.store import MINIMUM, build_store, check_store
+from rag_assistant.index.terms import TERMS_VERSION
+from rag_assistant.sentences import SPLITTER_VERSION
+from rag_assistant.types import Paper, Passage
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+WORD_VECTORS_UP_TO = 10_000
+"""Sentences are encoded while indexing for up to this many papers, when asked for beyond: about 75 KB a paper."""
+_ROWS = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A new generation: its name, how many windows it has and had to embed, and what to know of its papers."""
+
+    name: str
+    windows: int
+    embedded: int
+    problems: tuple[str, ...]
+
+
+def write_generation(
+    folder: IndexFolder, papers: Mapping[str, Paper], source: str, embedder: Embedder, progress: Progress | None = None
+) -> Written:
+    """Builds aside, verifies, and replaces ``CURRENT``; then deletes what nobody reads any more.
+
+    Raises:
+        StoreError: The files can't be written, or the store that was built fails its check.
+        EmbedderError: The embedder failed. The index is as it was before.
+    """
+    told: Progress = progress or _untold
+    cache = VectorCache(folder.cache)
+    generation: Path | None = None
+    reading: Reading | None = None
+    try:
+        split = _split(papers, embedder, told)
+        vectors, embedded, problems = _embed(papers, split, CachingEncoder(embedder, cache), told)
+        generation = folder.new_generation()
+        reading = Reading(generation)  # keeps a writer that deleted the lock file from taking this for a leftover
+        _write_files(generation, papers, split, vectors, told)
+        Manifest(
+            schema_version=SCHEMA_VERSION,
+            generation=generation.name,
+            created=datetime.now(UTC).isoformat(timespec="seconds"),
+            source=source,
+            embedder=embedder.name,
+            fingerprint=embedder.fingerprint,
+            dimension=embedder.dimension,
+            splitter_version=SPLITTER_VERSION,
+            passages_version=PASSAGES_VERSION,
+            terms_version=TERMS_VERSION,
+            corpus_hash=corpus_hash(papers.values()),
+            papers=len(papers),
+            windows=len(vectors),
+            sentences=sum(len(found) for _, found in split.values()),
+            files=record_files(generation),
+        ).write(generation)
+        sync_tree(generation)
+        sync_folder(generation.parent)
+        folder.make_current(generation.name, source)
+    except BaseException as error:
+        if reading is not None:
+            reading.end()
+        if generation is not None:
+            shutil.rmtree(generation, ignore_errors=True)
+        if isinstance(error, OSError):
+            raise StoreError(
+                f"The index {folder.path} can't be written: {error.strerror or error}.",
+                hint="free space on the disk or name another folder: --index DIR",
+            ) from error
+        raise
+    finally:
+        cache.close()
+    reading.end()
+    with suppress(OSError):
+        folder.clean()
+    return Written(generation.name, len(vectors), embedded, problems)
+
+
+def _untold(stage: str, done: int, total: int) -> None:
+    del stage, done, total
+
+
+_Split = dict[str, tuple[tuple[Passage, ...], tuple[Passage, ...]]]
+
+
+def _split(papers: Mapping[str, Paper], embedder: Embedder, told: Progress) -> _Split:
+    found: _Split = {}
+    for number, paper in enumerate(papers.values()):
+        if number % 100 == 0:
+            told("splitting", number, len(papers))
+        found[paper.id] = (windows(paper, embedder), sentences(paper))
+    told("splitting", len(papers), len(papers))
+    return found
+
+
+def _embed(
+    papers: Mapping[str, Paper], split: _Split, encoder: CachingEncoder, told: Progress
+) -> tuple[NDArray[np.float32], int, tuple[str, ...]]:
+    import numpy as np
+
+    texts = [embedding_text(papers[paper_id], window) for paper_id, (found, _) in split.items() for window in found]
+    owners = [window.paper_id for found, _ in split.values() for window in found]
+    for_evidence: list[str] = []
+    if len(papers) <= WORD_VECTORS_UP_TO:
+        for paper_id, (_, found) in split.items():
+            for_evidence += [papers[paper_id].title, *(sentence.text for sentence in found)]
+        for_evidence = list(dict.fromkeys(for_evidence))
+    total = len(texts) + len(for_evidence)
+    vectors = np.zeros((len(texts), encoder.embedder.dimension), dtype=np.float32)
+    problems = [f"{paper_id}: its abstract is empty" for paper_id, (found, _) in split.items() if not found]
+    for start in range(0, len(texts), _ROWS):
+        chunk = texts[start : start + _ROWS]
+        for done in encoder.fill(chunk):
+            told("embedding", start + done, total)
+        encoded = encoder.encode(chunk)
+        for row, text in enumerate(chunk, start=start):
+            vectors[row] = encoded[text].vector
+            if encoded[text].truncated:
+                problems.append(f"{owners[row]}: a sentence is longer than the embedder reads; its end isn't searched")
+    embedded = encoder.encoded
+    for done in encoder.fill(for_evidence, words=True):
+        told("embedding", len(texts) + done, total)
+    return vectors, embedded, tuple(problems)
+
+
+def _write_files(
+    generation: Path, papers: Mapping[str, Paper], split: _Split, vectors: NDArray[np.float32], told: Progress
+) -> None:
+    write_papers(generation, papers.values())
+    write_spans(
+        generation,
+        {
+            paper_id: ([(p.start, p.end) for p in w], [(p.start, p.end) for p in s])
+            for paper_id, (w, s) in split.items()
+        },
+    )
+    write_vectors(generation, vectors)
+    told("counting words", 0, 0)
+    Lexical.of(list(papers.values())).save(generation / LEXICAL)
+    ids = [window.id for found, _ in split.values() for window in found]
+    if len(ids) >= MINIMUM:
+        told("storing", 0, len(ids))
+        _store(generation / STORE, papers, {paper_id: found for paper_id, (found, _) in split.items()}, vectors, told)
+        told("checking", 0, 0)
+        check_store(generation / STORE, ids, vectors)
+
+
+def _store(
+    folder: Path,
+    papers: Mapping[str, Paper],
+    passages: Mapping[str, Sequence[Passage]],
+    vectors: NDArray[np.float32],
+    told: Progress,
+) -> None:
+    from rag_assistant.index.nodes import PassageParser, documents
+
+    nodes = PassageParser(passages.__getitem__).get_nodes_from_documents(documents(papers.values()))
+    for node, vector in zip(nodes, vectors, strict=True):
+        node.embedding = vector.tolist()
+    build_store(folder, nodes, lambda done: told("storing", done, len(nodes)))
