@@ -207,6 +207,9 @@ def _kind(value: object) -> str:
 
 
 def _shown(value: object) -> str:
+    """Its first characters, quoted where it is text, and printable in any case."""
     text = value if isinstance(value, str) else repr(value)
-    start = text[:60]
-    return (repr(start) if start.isprintable() else ascii(start)) + ("\u2026" if len(text) > 60 else "")
+    start, more = text[:60], "\u2026" if len(text) > 60 else ""
+    if not isinstance(value, str) and start.isprintable():
+        return start + more
+    return (repr(start) if start.isprintable() else ascii(start)) + more

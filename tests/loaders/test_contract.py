@@ -197,7 +197,7 @@ def test_abstracts_arrive_verbatim(form: Form, abstract: str, tmp_path: Path) ->
 
 @each_form
 def test_ids_that_were_not_given_hold_still(form: Form, tmp_path: Path) -> None:
-    first, second = ({"title": f"On {name}", "abstract": f"We study {name} at length. It works."} for name in "AB")
+    first, second = (Record(title=f"On {name}", abstract=f"We study {name} at length. It works.") for name in "AB")
     if form.one_a_file:
         again = {**first, "abstract": "  we STUDY a   at length. It works."}
         paths = [write(tmp_path, form, form.write([r]), n) for n, r in (("x", first), ("y", second), ("z", again))]

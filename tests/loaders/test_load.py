@@ -1,0 +1,206 @@
+"""Files and folders together: what is walked, what is passed over, and each id once."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from rag_assistant.errors import InputError, LoadError, PluginError
+from rag_assistant.loaders import extensions, load_papers
+
+
+def put(path: Path, *records: tuple[str, str]) -> Path:
+    """A file of JSON Lines with these ids and abstracts."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(json.dumps({"id": key, "abstract": abstract}) + "\n" for key, abstract in records))
+    return path
+
+
+def ids(*paths: Path) -> list[str]:
+    report = load_papers(paths)
+    assert report.problems == ()
+    return [paper.id for paper in report.papers]
+
+
+def test_folders_are_walked_in_order_and_what_is_no_paper_is_passed_over(tmp_path: Path) -> None:
+    put(tmp_path / "b.jsonl", ("b", "Bees."))
+    put(tmp_path / "a.JSONL", ("a", "Ants."))
+    put(tmp_path / "z" / "deep" / "c.jsonl", ("c", "Cats."))
+    put(tmp_path / ".git" / "d.jsonl", ("d", "Dogs."))
+    put(tmp_path / ".hidden.jsonl", ("e", "Eels."))
+    for name in ("README.md", "readme.txt", "Readme"):
+        (tmp_path / name).write_text("About this folder.")
+    (tmp_path / "figure.png").write_bytes(b"\x89PNG")
+    (tmp_path / "LICENSE").write_text("Terms.")
+    os.mkfifo(tmp_path / "pipe.txt")
+    (tmp_path / "loop").symlink_to(tmp_path)
+    report = load_papers(tmp_path)
+    assert [paper.id for paper in report.papers] == ["a", "b", "c"]
+    assert [path.name for path in report.files] == ["a.JSONL", "b.jsonl", "c.jsonl"]
+    assert report.problems == ()
+    passed_over = {Path(note.file).name: note.message for note in report.notes}
+    assert set(passed_over) == {"figure.png", "LICENSE", "pipe.txt"}
+    assert passed_over["pipe.txt"] == "passed over: not a regular file"
+    assert passed_over["LICENSE"] == f"passed over: not one of {', '.join(extensions())}"
+
+
+def test_one_path_or_several_of_any_kind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = put(tmp_path / "a.jsonl", ("a", "Ants."))
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for paths in (path, str(path), [str(path)], (path, path), [path, tmp_path], "~/a.jsonl"):
+        report = load_papers(paths)
+        assert [paper.id for paper in report.papers] == ["a"]
+        assert len(report.files) == 1
+        assert report.notes == report.problems == ()
+    monkeypatch.chdir(tmp_path)
+    assert load_papers("a.jsonl").papers[0].source == "a.jsonl:1"
+
+
+def test_files_keep_the_order_they_are_named_in(tmp_path: Path) -> None:
+    first, second = put(tmp_path / "z.jsonl", ("z", "Zebras.")), put(tmp_path / "a.jsonl", ("a", "Ants."))
+    assert ids(first, second) == ["z", "a"]
+
+
+def test_a_copy_is_noted_and_kept_once(tmp_path: Path) -> None:
+    first = put(tmp_path / "1.jsonl", ("a", "Ants  work."))
+    report = load_papers([first, put(tmp_path / "2.jsonl", ("b", "Bees."), ("a", "ants work."))])
+    assert [(paper.id, paper.abstract) for paper in report.papers] == [("a", "Ants  work."), ("b", "Bees.")]
+    assert report.problems == ()
+    assert [str(note) for note in report.notes] == [
+        f"{tmp_path}/2.jsonl:2: id: 'a' is already there from {first}:1; this copy was passed over"
+    ]
+
+
+def test_one_id_for_two_abstracts_is_a_problem_that_names_both_places(tmp_path: Path) -> None:
+    path = put(tmp_path / "1.jsonl", ("a", "Ants."), ("a", "Bees."))
+    report = load_papers(path)
+    assert [paper.abstract for paper in report.papers] == ["Ants."]
+    assert [str(problem) for problem in report.problems] == [
+        f"{path}:2: id: 'a' is already there from {path}:1 with another abstract; that one was kept"
+    ]
+
+
+@pytest.mark.parametrize("name", ["papers.pdf", "papers.json", "papers"])
+def test_an_unknown_form_that_is_named_is_an_error(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_text("{}")
+    with pytest.raises(LoadError, match=name) as caught:
+        load_papers([put(tmp_path / "a.jsonl", ("a", "Ants.")), tmp_path / name])
+    assert all(extension in caught.value.hint for extension in (".jsonl", ".md", ".txt"))
+
+
+def test_a_near_miss_is_named_first(tmp_path: Path) -> None:
+    (tmp_path / "papers.json").write_text("{}")
+    with pytest.raises(LoadError) as caught:
+        load_papers(tmp_path / "papers.json")
+    assert caught.value.hint.startswith("known: .jsonl")
+
+
+@pytest.mark.parametrize("name", ["absent.jsonl", "a.jsonl/below", "nul\0", "x" * 300])
+def test_a_path_that_is_not_there_is_an_error_even_beside_good_ones(tmp_path: Path, name: str) -> None:
+    good = put(tmp_path / "a.jsonl", ("a", "Ants."))
+    with pytest.raises(LoadError, match="Can't read") as caught:
+        load_papers([good, tmp_path / name])
+    assert caught.value.hint == "check the path"
+
+
+def test_nothing_named_and_nothing_found(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="No file of papers was named"):
+        load_papers([])
+    with pytest.raises(LoadError, match=r"Not one paper could be loaded from .*: the folder holds no file of papers"):
+        load_papers(tmp_path)
+    for number in range(5):
+        (tmp_path / f"{number}.txt").touch()
+    with pytest.raises(LoadError) as caught:
+        load_papers([tmp_path, tmp_path / "1.txt"])
+    assert "0.txt: is empty; " in caught.value.message
+    assert caught.value.message.endswith("2.txt: is empty; and 2 more problems.")
+
+
+def test_an_empty_folder_beside_papers_is_a_problem(tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    report = load_papers([put(tmp_path / "a.jsonl", ("a", "Ants.")), tmp_path / "empty"])
+    assert len(report.papers) == len(report.problems) == 1
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
+def test_what_may_not_be_read_is_a_problem(tmp_path: Path) -> None:
+    good = put(tmp_path / "a.jsonl", ("a", "Ants."))
+    put(tmp_path / "b.jsonl", ("b", "Bees.")).chmod(0)
+    (tmp_path / "c").mkdir(mode=0)
+    report = load_papers(tmp_path)
+    (tmp_path / "c").chmod(0o700)
+    assert [path.name for path in report.files] == [good.name, "b.jsonl"]
+    assert [paper.id for paper in report.papers] == ["a"]
+    assert sorted(str(problem) for problem in report.problems) == [
+        f"{tmp_path}/b.jsonl: can't be read: Permission denied",
+        f"{tmp_path}/c: can't be read: Permission denied",
+    ]
+
+
+@pytest.mark.skipif(sys.platform == "darwin", reason="file names are UTF-8 there")
+def test_names_that_are_no_text_can_still_be_told(tmp_path: Path) -> None:
+    folder = os.fsencode(tmp_path) + b"/\xff\n\x1b[31m"
+    Path(os.fsdecode(folder)).mkdir()
+    put(Path(os.fsdecode(folder + b"/a.jsonl")), ("a", "Ants."), ("", ""))
+    report = load_papers(tmp_path)
+    report.papers[0].source.encode()
+    assert str(report.problems[0]).isprintable()
+
+
+def install(folder: Path, package: str, module: str, *entries: str) -> None:
+    """Another package with loaders, as pip leaves one."""
+    info = folder / f"{package}-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {package}\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("\n".join(["[rag_assistant.loaders]", *entries, ""]))
+    (folder / f"{package}.py").write_text(module)
+
+
+TSV = """
+from rag_assistant.loaders import Record, papers_from
+
+def load(path):
+    for number, line in enumerate(path.read_text().splitlines(), 1):
+        title, abstract = line.split("\\t")
+        yield from papers_from(Record(file=str(path), line=number, title=title, abstract=abstract))
+
+def broken(path):
+    yield from load(path)
+    yield "a paper"
+
+def blank(path):
+    from rag_assistant.types import Paper
+    yield Paper("x", "X", " ")
+
+value = 3
+"""
+
+
+def test_a_form_is_added_by_one_file_and_one_entry_point(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    site, data = tmp_path / "site", tmp_path / "data"
+    site.mkdir()
+    data.mkdir()
+    entries = ("tsv = tsvs:load", "bad = tsvs:broken", "blank = tsvs:blank", "md = tsvs:load")
+    install(site, "tsvs", TSV, *entries, "none = tsvs:value", "gone = tsvs:absent", "two = tsvs:load")
+    install(site, "others", "", "two = others:load")
+    monkeypatch.syspath_prepend(str(site))
+    assert ".tsv" in extensions()
+    (data / "a.tsv").write_text("On ants\tAnts work.\nOn none\t\n")
+    (data / "b.bad").write_text("On bees\tBees work.")
+    (data / "c.blank").touch()
+    (data / "d.md").write_text("---\ntitle: On cats\n---\nCats work.")
+    report = load_papers(data)
+    assert [paper.title for paper in report.papers] == ["On ants", "On bees", "On cats"]
+    assert [str(problem) for problem in report.problems] == [
+        f"{data}/a.tsv:2: abstract: is empty",
+        f"{data}/b.bad: its loader failed: TypeError: it yielded str",
+        f"{data}/c.blank: its loader failed: ValueError: it yielded a paper without id or abstract, from nowhere named",
+    ]
+    for name, told in (("none", "not callable"), ("gone", "can't be loaded"), ("two", "Several installed packages")):
+        (tmp_path / f"x.{name}").touch()
+        with pytest.raises(PluginError, match=told):
+            load_papers(tmp_path / f"x.{name}")

@@ -1,0 +1,54 @@
+"""Plain text: abstracts, headings, and titles made of first words."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from rag_assistant.bundled import bundled
+from rag_assistant.errors import LoadError
+from rag_assistant.loaders import load_papers
+
+
+def test_the_bundled_abstracts_as_the_plain_document_they_came_in(tmp_path: Path) -> None:
+    abstracts = [paper.abstract for paper in load_papers(bundled("corpus")).papers]
+    path = tmp_path / "abstracts.txt"
+    path.write_text("ICML 2024 Papers\n\n" + "\n\n".join(abstracts), encoding="utf-8")
+    report = load_papers(path)
+    assert [paper.abstract for paper in report.papers] == abstracts
+    assert [str(note) for note in report.notes] == [
+        f"{path}:1: 'ICML 2024 Papers' was taken for a heading and passed over"
+    ]
+    assert report.problems == ()
+    for number, paper in enumerate(report.papers):
+        assert paper.source == f"{path}:{3 + 2 * number}"
+        assert paper.title_derived
+        assert len(paper.title) <= 80
+        assert paper.abstract.startswith(paper.title.removesuffix("\u2026"))
+
+
+def test_wrapped_lines_belong_together_and_blank_lines_part(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("We study\n  a thing.\n \t\n\nIt is open\nto this day\n\nPart Two\n\nYes!\n")
+    report = load_papers(tmp_path / "a.txt")
+    assert [paper.abstract for paper in report.papers] == ["We study\n  a thing.", "It is open\nto this day", "Yes!"]
+    assert [note.line for note in report.notes] == [8]
+
+
+def test_titles_cut_no_formula(tmp_path: Path) -> None:
+    words = "We give a bound of at most a few " + "more " * 6
+    (tmp_path / "a.txt").write_text(f"{words}$O(n \\log n + m)$ and $x$ for all graphs that there are. So.")
+    (paper,) = load_papers(tmp_path / "a.txt").papers
+    assert paper.title == words.strip() + "\u2026"
+
+
+def test_a_word_longer_than_a_title_is_cut(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("W" * 200 + ".")
+    (paper,) = load_papers(tmp_path / "a.txt").papers
+    assert paper.title == "W" * 79 + "\u2026"
+
+
+def test_headings_alone_are_no_papers(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("ICML 2024 Papers\n\nPart One\n")
+    with pytest.raises(LoadError, match=r"a\.txt: holds no paper"):
+        load_papers(tmp_path / "a.txt")
