@@ -91,7 +91,8 @@ def paper_set(case: Case, answer: Answer) -> dict[str, float]:
 def correct(case: Case, answer: Answer) -> dict[str, float]:
     """``correct``: the one verdict on an answer, 0 or 1; what two runs are compared by.
 
-    - Answerable: it answers, says every vital nugget and number, and nothing of ``must_not``. A listing must cite
+    - Answerable: it answers, says every vital nugget and number, and nothing of ``must_not``; and if it cites papers,
+      at least one is gold or ``also_ok``, since the right words from the wrong paper are no answer. A listing must cite
       exactly the gold papers, those of ``also_ok`` aside.
     - False premise: it refuses, or answers with the correction; in either case nothing of ``must_not``.
     - Not answerable: it refuses, or asks back where that is expected, and says nothing of ``must_not``.
@@ -110,7 +111,9 @@ def _is_correct(case: Case, answer: Answer) -> bool:
         return False
     if case.is_listing and case.gold:
         return paper_set(case, answer)["set_f1"] == 1.0
-    return case.accepts(answer.text)
+    cited = set(cited_papers(answer))
+    elsewhere = bool(cited and case.papers) and cited.isdisjoint({*case.papers, *case.also_ok})
+    return case.accepts(answer.text) and not elsewhere
 
 
 def answers(case: Case, answer: Answer) -> dict[str, float]:

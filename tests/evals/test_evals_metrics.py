@@ -60,6 +60,16 @@ def test_nuggets_and_numbers(answer_of, refuse) -> None:
     }
 
 
+def test_the_right_words_from_the_wrong_paper_are_wrong(answer_of) -> None:
+    case = Case("x", "What helps?", nuggets=(Nugget(("speed",)),), papers={"one": 2})
+    right = answer_of("What helps?", [(ONE, "This helps speed a lot.")])
+    assert answers(case, right)["correct"] == 1.0
+    assert answers(case, replace(right, citations=()))["correct"] == 1.0
+    elsewhere = answer_of("What helps?", [(TWO, "Graphs help speed.")])
+    assert answers(case, elsewhere)["correct"] == 0.0
+    assert answers(replace(case, also_ok=("two",)), elsewhere)["correct"] == 1.0
+
+
 def test_a_percentage_is_not_a_bare_number(answer_of) -> None:
     case = Case("x", "How much?", numbers=(Number(30, "%"),), papers={"one": 2})
     assert answers(case, answer_of("How much?", [(ONE, "30 of them.")]))["correct"] == 0.0
