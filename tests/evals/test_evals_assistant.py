@@ -86,3 +86,11 @@ def test_refusals_turned_off_are_a_regression(assistant: Assistant, run: Run, qu
     result = compare_runs(run, evaluate(Unrefusing(assistant), questions))
     assert any("refusal_far" in reason for reason in result.regressions), result.regressions
     assert len(result.newly_wrong) > 3
+
+
+def test_the_readme_example_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    lines = (bundled("evals") / "README.md").read_text("utf-8").splitlines()
+    start = lines.index("    from rag_assistant import Assistant")
+    end = next(n for n in range(start, len(lines)) if lines[n] and not lines[n].startswith("    "))
+    exec("\n".join(line[4:] for line in lines[start:end]), {})
+    assert "| short | " in capsys.readouterr().out
