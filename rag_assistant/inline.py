@@ -1,0 +1,189 @@
+"""One line of prose as safe HTML: mathematics, emphasis, addresses, code, citation markers and highlighted spans.
+
+Everything that comes from a paper, a model or a user is escaped; the tags are this module's own. What looks like HTML,
+an image or a link in Markdown stays visible as the text it is. Standard library only.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from html import escape as _escape
+from itertools import pairwise
+
+from rag_assistant.render import clean, safe_url
+from rag_assistant.sentences import protected_spans
+
+Linker = Callable[[str], str]
+"""Turns the text of a marker, such as ``[1, 2]``, into HTML, or returns an empty string to leave it as text."""
+
+_DELIMITERS = (("$$", "$$", True), ("\\[", "\\]", True), ("\\(", "\\)", False), ("$", "$", False))
+# "$5 a token against 6$" is money: it starts with a number and goes on in words, with nothing that only TeX has.
+_MONEY = re.compile(r"\$\d[\d.,]*[^$\\^_={}]*\s[a-z]{2,}[^$\\^_={}]*\$", re.DOTALL)
+_EMPHASIS = (
+    (re.compile(r"(\*\*)(?=\S)[^*]+?(?<=\S)(\*\*)"), "strong"),
+    (re.compile(r"(?<![\w*\\])(\*)(?=[^\s*])[^*\n]*?(?<=[^\s*])(\*)(?![\w*])"), "em"),
+    (re.compile(r"(?<![\w\\])(_)(?=[^\s_])[^_\n]*?(?<=[^\s_])(_)(?!\w)"), "em"),
+    (re.compile(r"(\\(?:emph|textit)\{)[^{}]*(\})"), "em"),
+    (re.compile(r"(\\textbf\{)[^{}]*(\})"), "strong"),
+    (re.compile(r"(\\texttt\{)[^{}]*(\})"), "code"),
+)
+_ESCAPED = re.compile(r"\\(?=[$%&#_{}])")
+_MARKER = re.compile(r"\[\d+(?:\s*[,;]\s*\d+)*\]")
+_UNCLOSED = re.compile(r"(?:\$\$?(?=[^\s\d$])|\\[(\[])")
+_LONGEST_FORMULA = 400
+_TAIL = re.compile(r"(?:\*\*?|_)(?=\S)[^*_\s]*\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A span to highlight, with the number that its ``<mark>`` carries in ``data-q``."""
+
+    start: int
+    end: int
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    text: str
+    styles: tuple[str, ...]
+    mark: int | None
+
+
+def escape(text: str) -> str:
+    """Text for HTML content and for attributes in double quotes, without control characters."""
+    return _escape(clean(text), quote=True)
+
+
+def inline(text: str, *, marks: Sequence[Mark] = (), link: Linker | None = None) -> str:
+    """Prose as HTML.
+
+    Formulas become ``<span class="math" data-tex="…" data-display="0|1">`` around their source, for KaTeX to render;
+    without it the source is what a reader sees. A highlight that would cut a formula or an address takes all of it.
+
+    Args:
+        text: Of one or more lines; line feeds stay line feeds.
+        marks: Spans to highlight, not overlapping.
+        link: What to make of citation markers; ``None`` leaves them as text.
+    """
+    text = text.translate(_SAME_LENGTH)
+    atoms = _atoms(text, link)
+    hidden, styled = _emphasis(text, [(start, end) for start, end, _ in atoms])
+    hidden += [m.span() for m in _ESCAPED.finditer(text) if not _inside(m.start(), atoms)]
+    cuts = {0, len(text)}
+    for start, end, _ in atoms:
+        cuts |= {start, end}
+    for start, end in hidden:
+        cuts |= {start, end}
+    inner = {position for start, end, _ in atoms for position in range(start + 1, end)}
+    cuts |= {place for mark in marks for place in (mark.start, mark.end) if 0 <= place <= len(text)} - inner
+    made = {start: html for start, _, html in atoms}
+    gone = {position for start, end in hidden for position in range(start, end)}
+    return "".join(_joined(_runs(text, sorted(cuts), made, gone, styled, marks)))
+
+
+def settled(text: str) -> str:
+    """The part of a text under way that won't look different once more of it is there.
+
+    A formula or emphasis that has been opened but not closed waits, so that nobody sees raw TeX for a moment.
+    """
+    masked = list(text)
+    for start, end in protected_spans(text):
+        masked[start:end] = " " * (end - start)
+    rest = "".join(masked)
+    for opening in _UNCLOSED.finditer(rest, max(0, len(rest) - _LONGEST_FORMULA)):
+        if "\n\n" not in rest[opening.start() :]:
+            return text[: opening.start()]
+    if rest.endswith(("$", "\\")):
+        return text[:-1]
+    tail = _TAIL.search(rest)
+    return text[: tail.start()] if tail else text
+
+
+_SAME_LENGTH = {0x0D: " "}  # offsets must stay: a carriage return becomes a space, not nothing
+
+
+def _atoms(text: str, link: Linker | None) -> list[tuple[int, int, str]]:
+    """Spans that are shown whole, with their HTML, in order."""
+    atoms: list[tuple[int, int, str]] = []
+    for start, end in protected_spans(text):
+        html = _atom(text[start:end])
+        if html:
+            atoms.append((start, end, html))
+    if link is not None:
+        for marker in _MARKER.finditer(text):
+            html = link(marker[0]) if not _inside(marker.start(), atoms) else ""
+            if html:
+                atoms.append((*marker.span(), html))
+    return sorted(atoms)
+
+
+def _atom(source: str) -> str:
+    for left, right, display in _DELIMITERS:
+        if source.startswith(left) and source.endswith(right) and len(source) > len(left) + len(right):
+            if left == "$" and _MONEY.fullmatch(source):
+                return ""
+            tex = escape(source[len(left) : -len(right)])
+            return f'<span class="math" data-tex="{tex}" data-display="{int(display)}">{escape(source)}</span>'
+    if source.startswith("`"):
+        return f"<code>{escape(source[1:-1])}</code>"
+    if source.startswith(("http://", "https://")) and safe_url(source):
+        return f'<a href="{escape(source)}" target="_blank" rel="noopener noreferrer">{escape(source)}</a>'
+    return ""
+
+
+def _inside(position: int, atoms: Sequence[tuple[int, int, str]]) -> bool:
+    return any(start <= position < end for start, end, _ in atoms)
+
+
+def _emphasis(text: str, opaque: list[tuple[int, int]]) -> tuple[list[tuple[int, int]], list[tuple[int, int, str]]]:
+    """The spans of the delimiters, which are not shown, and the spans with their tags."""
+    masked = list(text)
+    for start, end in opaque:
+        masked[start:end] = "x" * (end - start)
+    for escaped in re.finditer(r"\\[*_]", text):
+        masked[escaped.start() : escaped.end()] = "xx"
+    hidden: list[tuple[int, int]] = []
+    styled: list[tuple[int, int, str]] = []
+    for pattern, tag in _EMPHASIS:
+        for found in pattern.finditer("".join(masked)):
+            hidden += [found.span(1), found.span(2)]
+            styled.append((found.end(1), found.start(2), tag))
+            for start, end in (found.span(1), found.span(2)):
+                masked[start:end] = "\0" * (end - start)
+    return hidden, styled
+
+
+def _runs(
+    text: str,
+    cuts: Sequence[int],
+    made: dict[int, str],
+    gone: set[int],
+    styled: Sequence[tuple[int, int, str]],
+    marks: Sequence[Mark],
+) -> Iterator[_Run]:
+    for start, end in pairwise(cuts):
+        if start in gone:
+            continue
+        styles = tuple(tag for first, last, tag in styled if first <= start < last)
+        mark = next((mark.number for mark in marks if mark.start < end and start < mark.end), None)
+        yield _Run(made.get(start) or escape(text[start:end]), styles, mark)
+
+
+def _joined(runs: Iterator[_Run]) -> Iterator[str]:
+    open_mark: int | None = None
+    for run in runs:
+        if run.mark != open_mark:
+            if open_mark is not None:
+                yield "</mark>"
+            if run.mark is not None:
+                yield f'<mark data-q="{run.mark}">'
+            open_mark = run.mark
+        html = run.text
+        for tag in reversed(run.styles):
+            html = f"<{tag}>{html}</{tag}>"
+        yield html
+    if open_mark is not None:
+        yield "</mark>"

@@ -1,0 +1,109 @@
+"""What answers behind the page: assistants that open while it loads, and a limit on how many questions run at once."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import AsyncIterator, Sequence
+from concurrent.futures import Future
+from contextlib import asynccontextmanager
+
+from rag_assistant.assistant import Assistant
+from rag_assistant.errors import InputError, RagError
+from rag_assistant.settings import Settings
+
+OPENING = 120.0
+"""How many seconds a question waits for the index to open before it says so."""
+
+
+class BusyError(RagError):
+    """More questions wait than may."""
+
+
+class Service:
+    """Assistants by backend, over one index.
+
+    The first opens in the background at once; another backend's when it is first asked for. An assistant that couldn't
+    be opened is tried again at the next question, so that a rebuilt index or a started model server is found.
+    """
+
+    def __init__(
+        self, settings: Settings, *, backends: Sequence[str] = (), running: int = 4, waiting: int = 60
+    ) -> None:
+        self.settings = settings
+        self.backends = tuple(dict.fromkeys((settings.backend, *backends)))
+        self._running, self._waiting = running, waiting
+        self._in_line = 0
+        self._slots: asyncio.Semaphore | None = None
+        self._lock = threading.Lock()
+        self._opening: dict[str, Future[Assistant]] = {}
+        self._start(settings.backend)
+
+    def close(self) -> None:
+        """Closes what is open."""
+        with self._lock:
+            futures, self._opening = list(self._opening.values()), {}
+        for future in futures:
+            if future.done() and future.exception() is None:
+                future.result().close()
+
+    async def assistant(self, backend: str | None = None) -> Assistant:
+        """The assistant of a backend, once it is open.
+
+        Raises:
+            InputError: The backend isn't one of those that the server was started with.
+            RagError: It can't be opened, or it takes longer than two minutes.
+        """
+        name = backend or self.settings.backend
+        if name not in self.backends:
+            raise InputError(
+                f"The backend {name!r} isn't offered here.", hint=f"choose one of {', '.join(self.backends)}"
+            )
+        try:
+            return await asyncio.wait_for(asyncio.shield(asyncio.wrap_future(self._start(name))), OPENING)
+        except TimeoutError as error:
+            raise BusyError(
+                "The index is still being opened or rebuilt.", hint="wait a minute and ask again"
+            ) from error
+
+    def _start(self, name: str) -> Future[Assistant]:
+        with self._lock:
+            known = self._opening.get(name)
+            if known is not None and not (known.done() and known.exception() is not None):
+                return known
+            future: Future[Assistant] = Future()
+            self._opening[name] = future
+        threading.Thread(target=self._open, args=(name, future), name=f"open {name}", daemon=True).start()
+        return future
+
+    def _open(self, name: str, future: Future[Assistant]) -> None:
+        try:
+            future.set_result(Assistant.open(settings=self.settings.model_copy(update={"backend": name})))
+        except BaseException as error:  # handed to whoever asks
+            future.set_exception(error)
+
+    @asynccontextmanager
+    async def turn(self) -> AsyncIterator[None]:
+        """A place among the questions that run.
+
+        Raises:
+            BusyError: As many are running and waiting as may.
+        """
+        if self._slots is None:
+            self._slots = asyncio.Semaphore(self._running)
+        if self._in_line >= self._running + self._waiting:
+            raise BusyError(
+                f"The assistant is busy: {self._in_line} questions are being answered or wait.",
+                hint="try again in a minute; your question is kept",
+            )
+        self._in_line += 1
+        try:
+            async with self._slots:
+                yield
+        finally:
+            self._in_line -= 1
+
+    @property
+    def must_wait(self) -> bool:
+        """Whether a question asked now has to wait for others."""
+        return self._in_line >= self._running
