@@ -100,6 +100,7 @@ class Run:
                 self.notices.append(f"The question is long: its first {MAX_QUESTION:,} characters were searched with.")
             evidence = self._evidence(form, alone)
         self._evidences.append(evidence)
+        self.notices += [f"Read “{wrong}” as “{right}”." for wrong, right in evidence.corrections]
         self._grounder.evidence = evidence
         yield HitsEvent(hits_of(evidence)[: self._hit_limit(form)])
         refusal = self._refusal_before(form, alone, evidence)

@@ -25,3 +25,8 @@ def document_probability(word: str) -> float:
     """The chance that an English abstract holds ``word`` (lower case), in (0, 0.9]."""
     ranks = _ranks()
     return min(_CEILING, _CHANCE_AT_RANK_ONE / ranks.get(word, len(ranks)))
+
+
+def is_common(word: str) -> bool:
+    """Whether ``word`` (lower case) is one of the some 20,000 words that the vocabulary lists whole."""
+    return word in _ranks()

@@ -14,7 +14,7 @@ _REFERRING = re.compile(
     r"|\b(?:this|that|the\s+same|said|such)\s+(?:\w+\s+)?(?:paper|work|study|method|approach|algorithm|model|framework|technique|result|"
     r"analysis|bound|rate|authors?|system|theory|loss|one|dataset|abstract|idea|setting|finding)s?\b"
     r"|\bthe\s+(?:paper|authors|abstract|study)\b"
-    r"|\b(?:does|do|did|is|was|are|about|of|for|with|on|to|in)\s+(?:this|that)\b",
+    r"|\b(?:does|do|did|is|was|are|can|could|should|would|will|may|must|about|of|for|with|on|to|in|why|how)\s+(?:this|that)\b(?!\s+\w+\s+(?:paper|work)s?)",
     re.IGNORECASE,
 )
 _ORDINAL = re.compile(
@@ -66,7 +66,7 @@ def stand_alone(question: str, history: Sequence[Turn], papers: Iterable[Paper])
         papers: All papers of the corpus.
     """
     asked = clean(question)
-    own = _content(asked)
+    own = _content(_ORDINAL.sub(" ", asked))
     refers = _REFERRING.search(asked)
     ordinal = _ORDINAL.search(asked)
     adds = _ADDING.search(asked)
@@ -97,7 +97,14 @@ def stand_alone(question: str, history: Sequence[Turn], papers: Iterable[Paper])
 
 
 def _with(
-    asked: str, own_text: str, context: str, focus: tuple[str, ...], *, only_focus: bool, replaced: bool, turns: list[Turn]
+    asked: str,
+    own_text: str,
+    context: str,
+    focus: tuple[str, ...],
+    *,
+    only_focus: bool,
+    replaced: bool,
+    turns: list[Turn],
 ) -> Standalone:
     own = {word.lower() for word in _content(own_text)}
     if not own:

@@ -52,11 +52,13 @@ class PaperEvidence:
         hit: What retrieval says of the paper.
         title_matches: How closely its title matches each question word, in [0, 1].
         sentences: All sentences of the abstract.
+        focused: Whether the question refers to this paper, by way of an earlier turn.
     """
 
     hit: Hit
     title_matches: tuple[float, ...]
     sentences: tuple[EvidenceSentence, ...]
+    focused: bool = False
 
     @property
     def matches(self) -> tuple[float, ...]:
@@ -73,11 +75,13 @@ class Evidence:
         words: The question's content words.
         papers: Best first.
         considered: How many papers were in reach of the question, after filters.
+        corrections: Words of the question that were taken for misspelt, with what they were read as.
     """
 
     words: tuple[QuestionWord, ...]
     papers: tuple[PaperEvidence, ...]
     considered: int
+    corrections: tuple[tuple[str, str], ...] = ()
 
 
 def coverage(words: tuple[QuestionWord, ...], matches: tuple[float, ...]) -> float:

@@ -11,6 +11,8 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
+from rag_assistant.sentences import sentence_spans
+
 Kind = Literal["fact", "figure", "list", "comparison", "yesno", "bibliography", "empty"]
 AnswerType = Literal["any", "number", "name", "reason"]
 Field = Literal["authors", "link", "year", "venue", "title", "papers_by", "doi", "count"]
@@ -20,7 +22,7 @@ MAX_QUESTION = 2000
 
 STOP_WORDS = frozenset(
     """a about above after again against all also am an and any anyone are around as at be because been before being
-    below between both but by can could did do does doing done down during each either else ever every few for from
+    below between both but by can could did do does doing done down during each either else ever every everything anything something nothing few for from
     further get gets give given gives go goes got had has have having he her here hers him his how i if in into is it its
     itself just kind let like made make makes many may me might mine more most much must my neither no nor not of off on
     once one ones only onto or other others our ours out over own per please really regarding same shall she should so
@@ -35,7 +37,7 @@ ASKING_WORDS = frozenset(
     question report reported reports researcher researchers say says said show shown shows state stated states studied
     studies study summarise summarize talk talks tell tells thing things work works icml 2024 achieve achieved achieves
     introduce introduced introduces happen happens mean means call called provide provided provides
-    actually exactly specific specifically main different""".split()
+    actually exactly specific specifically main different stand stands abbreviation acronym originally""".split()
 )
 """Words that people ask with, about papers: they rarely stand in the sentence that answers."""
 
@@ -49,7 +51,7 @@ BIBLIOGRAPHY_WORDS = frozenset(
 _PAPER_NOUN = r"(?:papers?|works?|studies|study|articles?|abstracts?|publications?|authors|of (?:them|these|those))"
 _LIST = re.compile(
     rf"""^\W*(?:
-        (?:which|what)\s+(?:of\s+(?:the|these|those)\s+)?(?:\w+\s+){{0,2}}?(?:papers|works|studies|articles|abstracts)\b
+        (?:in\s+|by\s+)?(?:which|what)\s+(?:of\s+(?:the|these|those)\s+)?(?:\w+\s+){{0,2}}?(?:papers|works|studies|articles|abstracts)\b
       | (?:which|what)\s+(?:paper|work|study)s?\b(?=.*\b(?:papers|all|any)\b)
       | (?:list|name|enumerate|find|show(?:\s+me)?|give(?:\s+me)?|collect)\s+(?:me\s+)?(?:all\s+|every\s+|each\s+)?(?:of\s+)?
         (?:the\s+)?(?:\w+\s+){{0,2}}?(?:papers?|works|studies|articles|abstracts)\b
@@ -68,29 +70,45 @@ _FIGURE = re.compile(
       | number\s+of | percentage\s+of | at\s+(?:what|which)\s+(?:\w+\s+){0,2}?(?:rate|level|percentage))""",
     re.IGNORECASE | re.VERBOSE,
 )
-_COUNTS = re.compile(r"\bhow\s+(?:many|much|large|big|high|low|fast|long|far|small)\b|\bpercent|\bby\s+how\b", re.IGNORECASE)
+_COUNTS = re.compile(
+    r"\bhow\s+(?:many|much|large|big|high|low|fast|long|far|small)\b|\bpercent|\bby\s+how\b", re.IGNORECASE
+)
 _RATES = re.compile(r"\b(?:rate|bound|complexity|order)s?\b", re.IGNORECASE)
 _YESNO = re.compile(
     r"^\W*(?:(?:and|but|so|then)\s+)?(?:is|are|was|were|do|does|did|can|could|has|have|had|will|would|should|may|might|must|isn't|aren't|"
     r"doesn't|don't|didn't|can't|won't|hasn't)\b",
     re.IGNORECASE,
 )
-_REASON = re.compile(r"\b(?:why|how\s+come|what\s+(?:is\s+the\s+)?(?:reason|cause|causes|motivates?|motivation))\b", re.IGNORECASE)
+_REASON = re.compile(
+    r"\b(?:why|how\s+come|what\s+(?:is\s+the\s+)?(?:reason|cause|causes|motivates?|motivation))\b", re.IGNORECASE
+)
 _COMPARISON = (
-    re.compile(r"\b(?:differences?|distinction|trade-?offs?|comparison|similarit\w+)\s+between\s+(?P<a>.+?)\s+and\s+(?P<b>.+)", re.I),
+    re.compile(
+        r"\b(?:differences?|distinction|trade-?offs?|comparison|similarit\w+)\s+between\s+(?P<a>.+?)\s+and\s+(?P<b>.+)",
+        re.I,
+    ),
     re.compile(r"\bcompar(?:e|es|ed|ing)\s+(?P<a>.+?)\s+(?:and|with|to|against|versus|vs\.?)\s+(?P<b>.+)", re.I),
-    re.compile(r"\bhow\s+(?:does|do|did|is|are)\s+(?P<a>.+?)\s+(?:compares?|differs?|different)\s*(?:to|with|from|against)\s+(?P<b>.+)", re.I),
-    re.compile(r"\bhow\s+(?:do|does|did|are)\s+(?P<a>.+?)\s+and\s+(?P<b>.+?)\s+(?:compare|differ|relate|different)\b", re.I),
+    re.compile(
+        r"\bhow\s+(?:does|do|did|is|are)\s+(?P<a>.+?)\s+(?:compares?|differs?|different)\s*(?:to|with|from|against)\s+(?P<b>.+)",
+        re.I,
+    ),
+    re.compile(
+        r"\bhow\s+(?:do|does|did|are)\s+(?P<a>.+?)\s+and\s+(?P<b>.+?)\s+(?:compare|differ|relate|different)\b", re.I
+    ),
     re.compile(r"^(?P<a>.+?)\s+(?:vs\.?|versus)\s+(?P<b>.+)", re.I),
-    re.compile(r"\bwhich\s+(?:\w+\s+){0,5}?(?:better|worse|faster|more|less|higher|lower|cheaper|larger|smaller)\b[^,:]*[,:]\s*(?P<a>.+?)\s+or\s+(?P<b>.+)", re.I),
+    re.compile(
+        r"\bwhich\s+(?:\w+\s+){0,5}?(?:better|worse|faster|more|less|higher|lower|cheaper|larger|smaller)\b[^,:]*[,:]\s*(?P<a>.+?)\s+or\s+(?P<b>.+)",
+        re.I,
+    ),
 )
 _BIBLIOGRAPHY: tuple[tuple[Field, re.Pattern[str]], ...] = (
     ("papers_by", re.compile(
         r"(?:papers?|works?|articles?|studies|publications?)\s+(?:\w+\s+){0,3}?(?:written\s+|authored\s+|published\s+)?(?:by|from)\s+(?P<who>[A-ZÀ-Þ].+)")),
     ("papers_by", re.compile(
-        r"(?:which|what)\s+(?:paper|work|article|publication|stud)\w*\s+(?:did|does|do|has|have|was|were)\s+(?P<who>(?:[A-ZÀ-Þ][\w.'’-]*\s*)+?)\s*(?:\b(?:co-?)?(?:write|wrote|author(?:ed)?|publish(?:ed)?|written|involved|contribute[ds]?)\b)")),
-    ("papers_by", re.compile(r"(?:what|which)\s+(?:\w+\s+)?(?:has|did)\s+(?P<who>(?:[A-ZÀ-Þ][\w.'’-]*\s*)+?)\s+(?:write|written|publish(?:ed)?|author(?:ed)?)\b")),
-    ("papers_by", re.compile(r"^\W*(?:is|did|was)\s+(?P<who>(?:[A-ZÀ-Þ][\w.'’-]+\s*){2,5}?)\s+(?:an?\s+author|(?:co-?)?author\b|writ|publish)")),
+        r"(?:which|what)\s+(?:paper|work|article|publication|stud)\w*\s+(?:did|does|do|has|have|was|were)\s+(?P<who>[A-ZÀ-Þ][^?]{1,200}?)\s+(?:(?:co-?)?(?:write|wrote|author(?:ed)?|publish(?:ed)?|written|involved|contribute[ds]?)\b)")),
+    ("papers_by", re.compile(r"(?:what|which)\s+(?:\w+\s+)?(?:has|did)\s+(?P<who>[A-ZÀ-Þ][^?]{1,200}?)\s+(?:write|written|publish(?:ed)?|author(?:ed)?)\b")),
+    ("papers_by", re.compile(r"\b(?:author|someone|somebody|anyone|researcher)s?\s+(?:named|called|whose\s+(?:\w+\s+)?(?:sur|last\s+|first\s+|family\s+)?name\s+is)\s+(?P<who>[A-ZÀ-Þ].+)")),
+    ("papers_by", re.compile(r"^\W*(?:is|did|was)\s+(?P<who>[A-ZÀ-Þ][^?]{1,80}?)\s+(?:an?\s+author\b|(?:co-?)?author(?:ed)?\b|writ|publish)")),
     ("count", re.compile(r"how\s+many\s+(?:papers|abstracts)\s+(?:are|do|does|is)\s+(?:there|you|it|the\s+(?:corpus|collection))?\b[^?]*\b(?:corpus|collection|index\w*|altogether|in\s+total|there|have|cover|know)\s*\??\W*$", re.I)),
     ("count", re.compile(r"how\s+many\s+authors\b(?P<per>)", re.I)),
     ("authors", re.compile(r"\bwho\s+(?:are|is|were|was)\s+the\s+(?:(?:first|last|lead|senior|corresponding)\s+)?(?:authors?|writers?|researchers?|people)\b|\bwho\s+(?:co-?)?(?:wrote|authored|published|developed|proposed|introduced|invented|created)\b|\b(?:the\s+)?(?:(?:first|last|lead|senior)\s+)?authors?\s+of\b|\bwritten\s+by\s+whom\b|\bby\s+whom\b|\bwhose\s+(?:paper|work)\b|\blist\s+(?:all\s+)?(?:the\s+)?authors\b|\bauthors?\s*\?\s*$|\bwho\s+is\s+behind\b", re.I)),
@@ -104,7 +122,9 @@ _MULTI = re.compile(
     r"\b(?:papers|works|studies|approaches|methods|both|across|various|several|all\s+the|these\s+abstracts|recent\s+work)\b",
     re.IGNORECASE,
 )
-_LEADING = re.compile(r"^\W*(?:and|but|so|ok|okay|then|well|hi|hello|hey|please|thanks|thank\s+you)\b[\s,.!:;-]*", re.IGNORECASE)
+_LEADING = re.compile(
+    r"^\W*(?:and|but|so|ok|okay|then|well|hi|hello|hey|please|thanks|thank\s+you)\b[\s,.!:;-]*", re.IGNORECASE
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +141,7 @@ class QuestionForm:
         multi: Whether the wording asks across papers.
         counts: Whether a list is wanted as a number ("how many papers").
         cut: Whether the question was longer and has been cut.
+        alternatives: For lists, what "A, B or C" offers, each as it stands in the question.
     """
 
     text: str
@@ -132,11 +153,14 @@ class QuestionForm:
     multi: bool = False
     counts: bool = False
     cut: bool = False
+    alternatives: tuple[str, ...] = ()
 
 
 def clean(text: str) -> str:
     """One line of valid text: control characters and lone surrogates become spaces, white space is collapsed."""
-    return re.sub(r"\s+", " ", re.sub(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]", " ", text)).strip()
+    return re.sub(
+        r"\s+", " ", re.sub(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]", " ", text)
+    ).strip()
 
 
 def analyse(question: str) -> QuestionForm:
@@ -149,13 +173,13 @@ def analyse(question: str) -> QuestionForm:
     if not cut:
         for field, pattern in _BIBLIOGRAPHY:
             if match := pattern.search(text):
-                person = (match.groupdict().get("who") or "").strip(" ?.!,;:'\"")
+                person = _person(match.groupdict().get("who") or "")
                 if field == "papers_by" and not _is_name(person):
                     continue
                 return QuestionForm(text, "bibliography", field=field, person=person)
     if _LIST.match(_LEADING.sub("", text)):
         counts = bool(re.search(r"\bhow\s+many\b", text, re.IGNORECASE))
-        return QuestionForm(text, "list", multi=True, counts=counts, cut=cut)
+        return QuestionForm(text, "list", multi=True, counts=counts, cut=cut, alternatives=_alternatives(text))
     multi = bool(_MULTI.search(text))
     for pattern in _COMPARISON:
         if (match := pattern.search(text)) and all(_has_content(side) for side in (match["a"], match["b"])):
@@ -171,9 +195,22 @@ def analyse(question: str) -> QuestionForm:
     return QuestionForm(text, "fact", multi=multi, cut=cut)
 
 
+def asked_part(text: str) -> str:
+    """The sentences of a text that ask, where it also holds sentences that don't and the asking ones say enough by themselves.
+
+    What people put before a question (greetings, orders to the assistant, pasted text) isn't what they look for.
+    """
+    pieces = [text[start:end] for start, end in sentence_spans(text)]
+    asking = [piece for piece in pieces if piece.endswith(("?", "\uff1f"))]
+    if not asking or len(asking) == len(pieces):
+        return text
+    said = " ".join(asking)
+    return said if sum(is_content(word) for word in re.findall(r"[^\W_]+", said)) >= 3 else text
+
+
 def parts(question: str) -> tuple[str, ...]:
     """The questions of a text that asks several, each ending in its question mark; one part otherwise."""
-    text = clean(question)
+    text = asked_part(clean(question))
     pieces = [piece.strip() for piece in re.findall(r"[^?\uff1f]+[?\uff1f]+", text)]
     rest = re.sub(r"^.*[?\uff1f]", "", text).strip()
     asked = [piece for piece in pieces if _has_content(piece)]
@@ -200,9 +237,24 @@ def _side(text: str) -> str:
     return re.split(r"[?;]|,\s+(?:and|when|in|for|with)\b", text)[0].strip(" ?.,:;")
 
 
+def _alternatives(text: str) -> tuple[str, ...]:
+    if not re.search(r"\bor\b", text):
+        return ()
+    pieces = [piece for piece in re.split(r",\s*(?:or\s+)?|\s+or\s+", text.strip(" ?.!")) if piece.strip()]
+    # What stands before the first alternative belongs to all: only its last two words can be the alternative itself.
+    return (" ".join(pieces[0].split()[-2:]), *pieces[1:]) if len(pieces) > 1 else ()
+
+
+def _person(text: str) -> str:
+    text = re.split(
+        r"\b(?:and|&)\s+(?:colleagues|co-?workers|co-?authors|others|team)\b|\bet\s+al\b|\btogether\b|[?!;]", text
+    )[0]
+    return text.strip(" ?.!,;:'\"")
+
+
 def _is_name(person: str) -> bool:
     words = person.split()
-    return 0 < len(words) <= 6 and words[0][0].isupper() and not is_acronym(words[0])
+    return 0 < len(words) <= 12 and words[0][0].isupper() and not is_acronym(words[0])
 
 
 def is_acronym(word: str) -> bool:

@@ -9,6 +9,7 @@ softmax on the claims of SciFact train, where they reach the nDCG@10 that ``rag-
 from __future__ import annotations
 
 import math
+import re
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -22,6 +23,7 @@ from rag_assistant.index.terms import stem, tokenize_question
 from rag_assistant.index.manifest import Manifest
 from rag_assistant.index.opened import OpenIndex
 from rag_assistant.questions import is_acronym, is_content
+from rag_assistant.spelling import Spelling
 from rag_assistant.types import Filters, Hit, Paper, Passage
 
 if TYPE_CHECKING:
@@ -74,6 +76,7 @@ class Retriever:
         self._index = index
         self._embedder = embedder
         self._rerank = rerank
+        self._spelling = Spelling(index.papers.values())
         self._folded = {paper.id: _Folded.of(paper) for paper in index.papers.values()}
 
     def retrieve(self, query: Query, *, k: int, filters: Filters | None = None, scan: bool = False) -> Evidence:
@@ -89,6 +92,12 @@ class Retriever:
 
         allowed = self._allowed(filters)
         considered = len(self._index.papers) if allowed is None else len(allowed)
+        corrections = self._spelling.corrections(
+            query.text, lambda word: self._index.document_frequency(stem(word)) > 0
+        )
+        if corrections:
+            pattern = re.compile(rf"\b(?:{'|'.join(map(re.escape, corrections))})\b")
+            query = replace(query, text=pattern.sub(lambda match: corrections[match[0]], query.text))
         encoded = self._embedder.encode_question(query.text)
         words, vectors = self._question_words(query, encoded)
         candidates = self._candidates(query, encoded.vector, allowed, 500 if scan else CANDIDATES)
@@ -112,7 +121,7 @@ class Retriever:
         if self._rerank is not None:
             evidences = self._reranked(query.text, evidences)
         top = tuple(_with_rank(evidence, rank) for rank, evidence in enumerate(evidences[:k], start=1))
-        return Evidence(words, top, considered)
+        return Evidence(words, top, considered, tuple(corrections.items()))
 
     def _allowed(self, filters: Filters | None) -> frozenset[str] | None:
         if not filters:
@@ -133,7 +142,9 @@ class Retriever:
         """All papers without their sentences, for questions that only the bibliography answers."""
         papers = self.papers(filters)
         nowhere = [Passage(f"{paper.id}:0-0", paper.id, 0, 0, "") for paper in papers]
-        hits = [Hit(paper, at, rank, 0.0) for rank, (paper, at) in enumerate(zip(papers, nowhere, strict=True), start=1)]
+        hits = [
+            Hit(paper, at, rank, 0.0) for rank, (paper, at) in enumerate(zip(papers, nowhere, strict=True), start=1)
+        ]
         return Evidence((), tuple(PaperEvidence(hit, (), ()) for hit in hits), len(papers))
 
     def papers(self, filters: Filters | None = None) -> tuple[Paper, ...]:
@@ -240,7 +251,7 @@ class Retriever:
         ) / sum(weights.values())
         score += _FOCUS_BONUS * (candidate.paper.id in query.focus)
         hit = Hit(candidate.paper, candidate.window, 0, score, candidate.dense, candidate.lexical, whole)
-        return PaperEvidence(hit, title, rows)
+        return PaperEvidence(hit, title, rows, candidate.paper.id in query.focus)
 
     def _reranked(self, question: str, evidences: list[PaperEvidence]) -> list[PaperEvidence]:
         from rag_assistant.rerank import reranked
@@ -283,7 +294,9 @@ class _Folded:
         return (
             (not filters.ids or self.paper_id in filters.ids)
             and (not filters.venues or any(fold(venue) in self.venue for venue in filters.venues))
-            and (not filters.authors or any(fold(name) in author for name in filters.authors for author in self.authors))
+            and (
+                not filters.authors or any(fold(name) in author for name in filters.authors for author in self.authors)
+            )
         )
 
 

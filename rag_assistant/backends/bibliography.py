@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Iterator
 
 from rag_assistant.drafts import Draft, Frame, Label, Matched, Piece, Refusal
-from rag_assistant.evidence import Evidence
+from rag_assistant.evidence import CLOSE, Evidence, coverage
 from rag_assistant.grounding.gate import judge
 from rag_assistant.questions import QuestionForm
 from rag_assistant.types import Paper
@@ -15,23 +16,26 @@ MAX_LISTED = 20
 
 
 def matches_person(paper: Paper, person: str) -> bool:
-    """Whether one author bears every part of the name asked for, whole words, ignoring case, accents and full stops.
+    """Whether, for each person asked for, one author bears every part of the name: whole words, ignoring case, accents and full stops.
 
     An initial matches a part that begins with it.
     """
-    asked = _name_parts(person)
-    return bool(asked) and any(_has_all(asked, _name_parts(author)) for author in paper.authors)
+    people = [asked for name in re.split(r",|\band\b|&", person) if (asked := _name_parts(name))]
+    authors = [_name_parts(author) for author in paper.authors]
+    return bool(people) and all(any(_has_all(asked, author) for author in authors) for asked in people)
 
 
 def _name_parts(name: str) -> list[str]:
     folded = "".join(c for c in unicodedata.normalize("NFKD", name.casefold()) if not unicodedata.combining(c))
-    return [part for part in "".join(c if c.isalnum() else " " for c in folded).split() if part not in {"and", "et", "al"}]
+    return [
+        part for part in "".join(c if c.isalnum() else " " for c in folded).split() if part not in {"and", "et", "al"}
+    ]
 
 
 def _has_all(asked: list[str], author: list[str]) -> bool:
-    return all(any(part == have or (len(part) == 1 and have.startswith(part)) for have in author) for part in asked) and any(
-        len(part) > 1 for part in asked
-    )
+    return all(
+        any(part == have or (len(part) == 1 and have.startswith(part)) for have in author) for part in asked
+    ) and any(len(part) > 1 for part in asked)
 
 
 def answer_bibliography(form: QuestionForm, evidence: Evidence) -> Iterator[Piece]:
@@ -62,8 +66,10 @@ def _papers_by(form: QuestionForm, evidence: Evidence) -> Iterator[Piece]:
     for index, paper in found[:MAX_LISTED]:
         if len(found) > 1:
             yield Frame("\n- ")
-        name = next(author for author in paper.authors if matches_person(Paper("", "", "", (author,)), form.person))
-        yield Draft(f"{name} is an author of “{paper.title}”.", (Label(index),), "bibliography", ("authors", "title"))
+        people = [name.strip() for name in re.split(r",|\band\b|&", form.person) if name.strip()]
+        names = tuple(a for a in paper.authors if any(matches_person(Paper("", "", "", (a,)), one) for one in people))
+        said = f"{names[0]} is an author" if len(names) == 1 else f"{_joined(names)} are authors"
+        yield Draft(f"{said} of “{paper.title}”.", (Label(index),), "bibliography", ("authors", "title"))
     if len(found) > MAX_LISTED:
         yield Frame(f"\n\nThe other {len(found) - MAX_LISTED} are left out here.")
 
@@ -80,6 +86,9 @@ def _of_one(form: QuestionForm, evidence: Evidence) -> Iterator[Piece]:
         yield Refusal("not_in_corpus", looked_for)
         return
     paper = evidence.papers[able[0]].hit.paper
+    if form.field == "authors" and (credited := _credited(form, evidence, able[0])) is not None:
+        yield credited
+        return
     told = _tell(form, paper)
     if told is None:
         yield Refusal(
@@ -90,6 +99,22 @@ def _of_one(form: QuestionForm, evidence: Evidence) -> Iterator[Piece]:
         return
     text, fields = told
     yield Draft(text, (Label(able[0]),), "bibliography", fields)
+
+
+_CREDIT = re.compile(
+    r"\b(?:proposed|developed|introduced|invented|described|due|suggested)\s+(?:\w+\s+)?(?:by|to)\s+[A-ZÀ-Þ]\w+"
+)
+_ABOUT_THE_PAPER = re.compile(r"\b(?:paper|work|article|study|authors?|wrote|written|writer)\b", re.IGNORECASE)
+
+
+def _credited(form: QuestionForm, evidence: Evidence, index: int) -> Draft | None:
+    """The sentence of the abstract that credits somebody with what is asked about, unless the paper itself is."""
+    if _ABOUT_THE_PAPER.search(form.text):
+        return None
+    for place, sentence in enumerate(evidence.papers[index].sentences):
+        if _CREDIT.search(sentence.passage.text) and coverage(evidence.words, sentence.matches) >= CLOSE:
+            return Draft(sentence.passage.text, (Label(index, place),))
+    return None
 
 
 def _tell(form: QuestionForm, paper: Paper) -> tuple[str, tuple[str, ...]] | None:

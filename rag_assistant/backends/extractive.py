@@ -17,10 +17,13 @@ from rag_assistant.questions import QuestionForm
 
 SECOND_PAPER_MARGIN = 0.04
 MULTI_PAPER_MARGIN = 0.16
-LIST_COVERAGE = 0.8
-LIST_WEAKEST = 0.62
+LIST_COVERAGE = 0.74
+LIST_WEAKEST = 0.6
+LIST_MISSING = 0.25
 MAX_LISTED = 20
 MAX_PAPERS = 3
+OPEN_SHARE = 0.2
+"""Another paper is drawn on for what the first leaves open if that is this share of the question's words, by weight."""
 
 
 class ExtractiveBackend:
@@ -67,7 +70,8 @@ def _looked_for(evidence: Evidence) -> tuple[str, ...]:
 
 
 def _sentences(form: QuestionForm, evidence: Evidence) -> Iterator[Piece]:
-    """One fact, a figure, a reason, a yes/no: from the best paper, and from further ones that match about as well."""
+    """One fact, a figure, a reason, a yes/no: from the best paper, and from further ones that match about as well or
+    that match what the best one leaves open."""
     judgements = _judgements(form, evidence)
     able = [index for index, judgement in enumerate(judgements) if judgement.says]
     if not able:
@@ -77,13 +81,39 @@ def _sentences(form: QuestionForm, evidence: Evidence) -> Iterator[Piece]:
     margin = MULTI_PAPER_MARGIN if form.multi else SECOND_PAPER_MARGIN
     chosen = [index for index in able if evidence.papers[index].hit.score >= best_score - margin][:MAX_PAPERS]
     best_sentence = ranked(form, evidence.words, evidence.papers[chosen[0]])[0][0]
-    for place, index in enumerate(chosen):
+    told = [chosen[0]]
+    for index in chosen[1:]:
+        if form.multi or ranked(form, evidence.words, evidence.papers[index])[0][0] >= best_sentence - margin:
+            told.append(index)
+    complement = _complement(evidence, judgements, told)
+    for place, index in enumerate(told):
+        limit = 3 if len(told) == 1 else (2 if place == 0 and len(told) == 2 else 1)
+        for sentence in smallest_set(form, evidence.words, evidence.papers[index], limit):
+            yield _draft(index, evidence.papers[index], sentence)
+    if complement is not None:
+        index, words = complement
         paper = evidence.papers[index]
-        if place and ranked(form, evidence.words, paper)[0][0] < best_sentence - margin:
+        best = max(
+            range(len(paper.sentences)), key=lambda at: _subset(evidence.words, paper.sentences[at].matches, words)
+        )
+        yield _draft(index, paper, best)
+
+
+def _complement(evidence: Evidence, judgements: list[Judgement], told: list[int]) -> tuple[int, tuple[int, ...]] | None:
+    """Another paper that matches the words which the papers already told leave open, and those words' positions."""
+    columns = zip(*(evidence.papers[index].matches for index in told), strict=True)
+    open_words = tuple(
+        at for at, column in enumerate(columns) if max(column) < CLOSE and not evidence.words[at].carried
+    )
+    total = sum(word.weight for word in evidence.words)
+    if not total or sum(evidence.words[at].weight for at in open_words) < OPEN_SHARE * total:
+        return None
+    for index, paper in enumerate(evidence.papers):
+        if index in told or not judgements[index].on_topic:
             continue
-        limit = 3 if len(chosen) == 1 else (2 if place == 0 and len(chosen) == 2 else 1)
-        for sentence in smallest_set(form, evidence.words, paper, limit):
-            yield _draft(index, paper, sentence)
+        if any(_subset(evidence.words, sentence.matches, open_words) >= CLOSE for sentence in paper.sentences):
+            return index, open_words
+    return None
 
 
 def _comparison(form: QuestionForm, evidence: Evidence) -> Iterator[Piece]:
@@ -141,7 +171,8 @@ def _names_all(
     """The best paper with a sentence that names every side, if there is one."""
     for index, paper in enumerate(evidence.papers):
         if judgements[index].on_topic and any(
-            all(_subset(evidence.words, sentence.matches, side) >= CLOSE for side in sides) for sentence in paper.sentences
+            all(_subset(evidence.words, sentence.matches, side) >= CLOSE for side in sides)
+            for sentence in paper.sentences
         ):
             return index
     return None
@@ -158,7 +189,7 @@ def _list(form: QuestionForm, evidence: Evidence) -> Iterator[Piece]:
         return
     listed: list[tuple[int, int]] = []
     for index, paper in enumerate(evidence.papers):
-        if not _belongs(evidence.words, paper):
+        if not _belongs(form, evidence.words, paper):
             continue
         listed.append((index, ranked(form, evidence.words, paper)[0][1]))
     if not listed:
@@ -176,6 +207,14 @@ def _list(form: QuestionForm, evidence: Evidence) -> Iterator[Piece]:
         yield Frame(f"\n\nThe other {len(listed) - MAX_LISTED} are left out here.")
 
 
-def _belongs(words: tuple[QuestionWord, ...], paper: PaperEvidence) -> bool:
+def _belongs(form: QuestionForm, words: tuple[QuestionWord, ...], paper: PaperEvidence) -> bool:
+    """Whether a paper belongs in a list: it matches the question's words, or one of its alternatives ("A, B or C")."""
     matches = paper.matches
-    return coverage(words, matches) >= LIST_COVERAGE and min(matches, default=0.0) >= LIST_WEAKEST
+    alternatives = [side for part in form.alternatives if (side := _side_words(words, part))]
+    if len(alternatives) > 1:
+        listed = {at for side in alternatives for at in side}
+        rest = tuple(at for at in range(len(words)) if at not in listed)
+        return any(_subset(words, matches, (*side, *rest)) >= LIST_COVERAGE for side in alternatives)
+    total = sum(word.weight for word in words)
+    missing = sum(word.weight for word, match in zip(words, matches, strict=True) if match < LIST_WEAKEST)
+    return coverage(words, matches) >= LIST_COVERAGE and missing <= LIST_MISSING * total

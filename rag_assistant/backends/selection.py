@@ -22,7 +22,10 @@ _CONTRIBUTION = re.compile(
     r"develop|deriv|establish|find|found|reveal|demonstrat|achiev|analy[sz]|investigat|design|observ|indicat|suggest|validat)\w*",
     re.IGNORECASE,
 )
-_REASON = re.compile(r"\b(?:because|since|due|caus\w+|reasons?|therefore|thus|leads?|led|results? in|as a result|hence|owing|so that|in order to|attributable)\b", re.I)
+_REASON = re.compile(
+    r"\b(?:because|since|due|caus\w+|reasons?|therefore|thus|leads?|led|results? in|as a result|hence|owing|so that|in order to|attributable)\b",
+    re.I,
+)
 
 
 def sentence_score(form: QuestionForm, words: tuple[QuestionWord, ...], paper: PaperEvidence, index: int) -> float:

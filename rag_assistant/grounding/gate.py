@@ -9,12 +9,15 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from rag_assistant.evidence import CLOSE, FAR, EvidenceSentence, PaperEvidence, QuestionWord, coverage
+from rag_assistant.evidence import FAR, EvidenceSentence, PaperEvidence, QuestionWord, coverage
 from rag_assistant.questions import AnswerType
 
-TOPIC_COVERAGE = 0.6
-TOPIC_COSINE = 0.3
-ASPECT_COVERAGE = 0.68
+TOPIC_SCORE = 0.40
+"""A paper with this retrieval score is on the topic: questions of other fields stay below it."""
+TOPIC_COSINE = 0.34
+SENTENCE_COSINE = 0.42
+"""So is one whose window and best sentence are this close to a question in other words."""
+ASPECT_COVERAGE = 0.6
 ASPECT_MISSING = 0.34
 
 _NUMBER = re.compile(
@@ -44,17 +47,18 @@ class Judgement:
 def judge(words: tuple[QuestionWord, ...], paper: PaperEvidence, answer_type: AnswerType = "any") -> Judgement:
     """Judges whether one paper answers a question."""
     matches = paper.matches
-    whole = coverage(words, matches)
     own = [(word, match) for word, match in zip(words, matches, strict=True) if not word.carried]
     total = sum(word.weight for word, _ in own)
-    own_coverage = sum(word.weight * match for word, match in own) / total if total else whole
+    own_coverage = sum(word.weight * match for word, match in own) / total if total else coverage(words, matches)
     missing = sorted((pair for pair in own if pair[1] < FAR), key=lambda pair: -pair[0].weight)
     missing_share = sum(word.weight for word, _ in missing) / total if total else 0.0
-    dense = paper.hit.dense or 0.0
-    on_topic = (whole >= TOPIC_COVERAGE and dense >= TOPIC_COSINE) or whole >= CLOSE or bool(
-        dense >= 2 * TOPIC_COSINE and whole >= FAR
+    said_otherwise = (paper.hit.dense or 0.0) >= TOPIC_COSINE and (
+        max((sentence.cosine for sentence in paper.sentences), default=0.0) >= SENTENCE_COSINE
     )
-    says = on_topic and own_coverage >= ASPECT_COVERAGE and missing_share <= ASPECT_MISSING
+    on_topic = paper.focused or paper.hit.score >= TOPIC_SCORE or said_otherwise
+    says = (paper.hit.score >= TOPIC_SCORE and own_coverage >= ASPECT_COVERAGE and missing_share <= ASPECT_MISSING) or (
+        said_otherwise and paper.hit.score < TOPIC_SCORE
+    )
     if says and answer_type == "number":
         says = any(has_number(sentence.passage.text) for sentence in near_best(words, paper))
     return Judgement(on_topic, says, tuple(word.text for word, _ in missing), own_coverage)
