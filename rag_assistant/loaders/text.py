@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,6 +12,8 @@ from rag_assistant.types import Paper
 
 _HEADING_CHARACTERS = 120
 _SENTENCE_ENDS = ".!?\u2026\u3002"
+# Lines of reference managers: "AB  - ..." (RIS, PubMed), "%A ..." (EndNote), "A1 ..." (RefWorks, Web of Science).
+_TAGGED = re.compile(r"([A-Z][A-Z0-9]{1,3})\s{0,2}-(?:\s|$)|(%[A-Z0-9])\s|([A-Z][A-Z0-9])\s\S")
 _CLOSERS = "\"'\u201d\u2019)]}*_$ "
 
 
@@ -19,7 +22,7 @@ def load_text(path: Path) -> Iterator[Paper | Problem]:
 
     A block of one line of up to 120 characters that doesn't end like a sentence is a heading: it is passed over with a
     note, wherever it stands. Titles are made of the first words, ids of the content, so that another order or another
-    file gives the same ids.
+    file gives the same ids. A file of tagged lines, as reference managers write, is refused as a whole.
     """
     text, problems = read_text(path)
     yield from problems
@@ -27,6 +30,9 @@ def load_text(path: Path) -> Iterator[Paper | Problem]:
         return
     file = display(path)
     blocks = list(_blocks(text))
+    if any(_is_tagged(block) for _, block in blocks):
+        yield Problem(file, None, "", "is an export of a reference manager (tagged lines), not plain abstracts")
+        return
     if not blocks:
         yield Problem(file, None, "", "is empty")
     for line, block in blocks:
@@ -34,6 +40,13 @@ def load_text(path: Path) -> Iterator[Paper | Problem]:
             yield Problem(file, line, "", f"{block.strip()!r} was taken for a heading and passed over", note=True)
         else:
             yield from papers_from(Record(file=file, line=line, abstract=block))
+
+
+def _is_tagged(block: str) -> bool:
+    """Exports often end in .txt; taken for abstracts they would give plausible nonsense without a word."""
+    lines = [line for line in block.split("\n") if not line.startswith(" ")]
+    tags = [match[0].split()[0] for match in map(_TAGGED.match, lines) if match]
+    return len(set(tags)) >= 4 and 2 * len(tags) > len(lines)
 
 
 def _blocks(text: str) -> Iterator[tuple[int, str]]:

@@ -52,3 +52,25 @@ def test_headings_alone_are_no_papers(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("ICML 2024 Papers\n\nPart One\n")
     with pytest.raises(LoadError, match=r"a\.txt: holds no paper"):
         load_papers(tmp_path / "a.txt")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "TY  - JOUR\nTI  - Ants\nAU  - Lee, Ann\nAB  - Ants work\n  all day.\nER  - \n",
+        "PMID- 1\nOWN - NLM\nTI  - Ants.\nAB  - Ants work.\n",
+        "%0 Journal Article\n%T Ants\n%A Lee, Ann\n%X Ants work.\n",
+        "RT Journal Article\nSR Electronic(1)\nA1 Lee, Ann\nT1 Ants\nAB Ants work.\n",
+    ],
+    ids=["RIS", "PubMed", "EndNote", "RefWorks"],
+)
+def test_an_export_of_a_reference_manager_is_not_taken_for_abstracts(tmp_path: Path, text: str) -> None:
+    (tmp_path / "a.txt").write_text("Exported today\n\n" + text + "\n" + text)
+    with pytest.raises(LoadError, match="reference manager"):
+        load_papers(tmp_path / "a.txt")
+
+
+def test_abstracts_that_begin_with_acronyms_are_abstracts(tmp_path: Path) -> None:
+    abstracts = [f"{word} systems are hard. We study them." for word in ("AI", "ML", "RL", "VR", "3D")]
+    (tmp_path / "a.txt").write_text("\n\n".join([*abstracts, "We wrap\nlines in this\nabstract."] * 2))
+    assert len(load_papers(tmp_path / "a.txt").papers) == 6
