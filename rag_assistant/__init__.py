@@ -43,7 +43,9 @@ _HOMES = {
     "RagError": "errors",
     "Settings": "settings",
     **dict.fromkeys(
-        "Answer Citation Filters FinalEvent Hit HitsEvent Paper Passage Quote StageEvent Statement TextEvent Usage".split(),
+        (
+            "Answer Citation Filters FinalEvent Hit HitsEvent Paper Passage Quote StageEvent Statement TextEvent Usage"
+        ).split(),
         "types",
     ),
 }

@@ -40,8 +40,8 @@ REPLACED_WEIGHT = 0.6
 class Run:
     """The state of one question.
 
-    Drive it with ``for step in run.steps()``: events are to be passed on; a :class:`Prompt` asks for the backend's pieces,
-    each to be given to :meth:`add`, whose events are passed on too.
+    Drive it with ``for step in run.steps()``: events are to be passed on; a :class:`Prompt` asks for the backend's
+    pieces, each to be given to :meth:`add`, whose events are passed on too.
     """
 
     retriever: Retriever

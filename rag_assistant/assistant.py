@@ -92,9 +92,10 @@ class AsyncAnswerStream:
 
 
 class Assistant:
-    """Answers questions over the papers of one index. Make one with :meth:`open`; use it from as many threads as you like.
+    """Answers questions over the papers of one index.
 
-    It takes up a rebuilt index at its next question, also when another process rebuilt it.
+    Make one with :meth:`open`; use it from as many threads as you like. It takes up a rebuilt index at its next
+    question, also when another process rebuilt it.
     """
 
     def __init__(
@@ -133,8 +134,8 @@ class Assistant:
 
         Args:
             index: Folder of the index; by default the one in the settings, or the user's data folder.
-            corpus: Files or folders of papers that the index must hold; by default what the index holds, or the bundled papers
-                where there is no index yet.
+            corpus: Files or folders of papers that the index must hold; by default what the index holds, or the
+                bundled papers where there is no index yet.
             backend: What writes answers: a name, ``module:Class`` or an object. Default ``extractive``.
             embedder: What makes vectors: a name, ``module:Class``, an object, or a LlamaIndex ``BaseEmbedding``.
             settings: Instead of the settings of the environment and ``rag.toml``.
@@ -152,7 +153,7 @@ class Assistant:
         from rag_assistant.settings import Settings
 
         paths = None if corpus is None else [corpus] if isinstance(corpus, str | os.PathLike) else list(corpus)
-        given = {
+        given: dict[str, Any] = {
             "index": Path(index) if index is not None else None,
             "corpus": tuple(Path(path) for path in paths) if paths is not None else None,
             "backend": backend if isinstance(backend, str) else None,
@@ -362,7 +363,9 @@ class _Lease:
 def _resolve_backend(chosen: str | object) -> Backend:
     made: Any = load_plugin("backend", chosen)() if isinstance(chosen, str) else chosen
     if not isinstance(made, Backend):
-        raise PluginError(f"{chosen!r} is no backend.", hint="give a name, module:Class or an object with stream() and astream()")
+        raise PluginError(
+            f"{chosen!r} is no backend.", hint="give a name, module:Class or an object with stream() and astream()"
+        )
     return made
 
 

@@ -1,7 +1,7 @@
 """How common an English word is, for weighting words where a corpus is too small to tell.
 
-The WordPiece vocabulary lists whole words by falling frequency, so by Zipf's law the chance that a text of an abstract's
-length holds the word of rank r is about ``20 / r``. A word that isn't in the vocabulary is rarer than all that are.
+The WordPiece vocabulary lists whole words by falling frequency, so by Zipf's law the chance that a text as long as an
+abstract holds the word of rank r is about ``20 / r``. A word that isn't in the vocabulary is rarer than all that are.
 """
 
 from __future__ import annotations

@@ -27,7 +27,10 @@ _ADDING = re.compile(
     r"|\b(?:instead|too|as\s+well)\W*$",
     re.IGNORECASE,
 )
-_ORDINALS = {"first": 0, "1st": 0, "former": 0, "second": 1, "2nd": 1, "latter": -1, "third": 2, "3rd": 2, "fourth": 3, "fifth": 4, "last": -1, "other": 1}  # fmt: skip
+_ORDINALS = {
+    **{"first": 0, "1st": 0, "former": 0, "second": 1, "2nd": 1, "other": 1, "third": 2, "3rd": 2},
+    **{"fourth": 3, "fifth": 4, "last": -1, "latter": -1},
+}
 _MARKER = re.compile(r"\s*\[\d+(?:\s*[,;–-]\s*\d+)*\]")
 _MIN_SENTENCE = 25
 _MAX_CARRIED = 12
@@ -57,8 +60,8 @@ class Standalone:
 def stand_alone(question: str, history: Sequence[Turn], papers: Iterable[Paper]) -> Standalone:
     """Makes a question stand alone.
 
-    Without history a question is returned as it is, marked unresolved where it is nothing but a reference. The papers that
-    earlier answers cite are recognised by their words: a verbatim sentence or a title.
+    Without history a question is returned as it is, marked unresolved where it is nothing but a reference. The papers
+    that earlier answers cite are recognised by their words: a verbatim sentence or a title.
 
     Args:
         question: As asked.
@@ -128,10 +131,7 @@ def _topic(turns: list[Turn]) -> str:
 
 def _pick(ordinal: re.Match[str], cited: list[str]) -> str | None:
     which = (ordinal["which"] or ordinal["side"] or "").lower()
-    if which:
-        place = _ORDINALS[which]
-    else:
-        place = int(ordinal["number"] or ordinal["paper"]) - 1
+    place = _ORDINALS[which] if which else int(ordinal["number"] or ordinal["paper"]) - 1
     return cited[place] if -len(cited) <= place < len(cited) else None
 
 

@@ -1,4 +1,4 @@
-"""What retrieval hands to the gate and to the backends: papers with their sentences, and how each matches the question."""
+"""What retrieval hands on: papers with all their sentences, and how closely each matches the question."""
 
 from __future__ import annotations
 

@@ -44,7 +44,9 @@ class AssistantQueryEngine(BaseQueryEngine):  # type: ignore[misc]
 
 
 def _response(answer: Answer) -> Response:
-    return Response(answer.text, source_nodes=[_node(hit) for hit in answer.hits], metadata={"answer": answer.to_dict()})
+    return Response(
+        answer.text, source_nodes=[_node(hit) for hit in answer.hits], metadata={"answer": answer.to_dict()}
+    )
 
 
 def _node(hit: Hit) -> NodeWithScore:

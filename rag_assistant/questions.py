@@ -11,120 +11,57 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
+from rag_assistant.question_patterns import (
+    BIBLIOGRAPHY,
+    COMPARISON,
+    COUNTS,
+    FIGURE,
+    LEADING,
+    LIST,
+    MULTI,
+    RATES,
+    REASON,
+    YESNO,
+    Field,
+)
 from rag_assistant.sentences import sentence_spans
 
 Kind = Literal["fact", "figure", "list", "comparison", "yesno", "bibliography", "empty"]
 AnswerType = Literal["any", "number", "name", "reason"]
-Field = Literal["authors", "link", "year", "venue", "title", "papers_by", "doi", "count"]
 
 MAX_QUESTION = 2000
 """Characters of a question that are searched with; the rest of a longer text is left out, with a notice."""
 
 STOP_WORDS = frozenset(
     """a about above after again against all also am an and any anyone are around as at be because been before being
-    below between both but by can could did do does doing done down during each either else ever every everything anything something nothing few for from
-    further get gets give given gives go goes got had has have having he her here hers him his how i if in into is it its
-    itself just kind let like made make makes many may me might mine more most much must my neither no nor not of off on
-    once one ones only onto or other others our ours out over own per please really regarding same shall she should so
-    some sort such than that the their theirs them themselves then there these they this those though through thus to
-    together too toward towards under until up upon us use used uses using very via was way ways we were what whatever
-    when where whether which while who whom whose why will with within without would yes yet you your""".split()
+    below between both but by can could did do does doing done down during each either else ever every everything
+    anything something nothing few for from further get gets give given gives go goes got had has have having he
+    her here hers him his how i if in into is it its itself just kind let like made make makes many may me might
+    mine more most much must my neither no nor not of off on once one ones only onto or other others our ours out
+    over own per please really regarding same shall she should so some sort such than that the their theirs them
+    themselves then there these they this those though through thus to together too toward towards under until up
+    upon us use used uses using very via was way ways we were what whatever when where whether which while who
+    whom whose why will with within without would yes yet you your""".split()
 )
 ASKING_WORDS = frozenset(
     """abstract abstracts according answer article articles ask author authors claim claims collection corpus describe
-    described describes discuss discussed discusses explain explains find finds list listed mention mentioned mentions
-    name named paper papers present presented presents propose proposed proposes publication publications publish
-    question report reported reports researcher researchers say says said show shown shows state stated states studied
-    studies study summarise summarize talk talks tell tells thing things work works icml 2024 achieve achieved achieves
-    introduce introduced introduces happen happens mean means call called provide provided provides
-    actually exactly specific specifically main different stand stands abbreviation acronym originally""".split()
+    described describes discuss discussed discusses explain explains find finds list listed mention mentioned
+    mentions name named paper papers present presented presents propose proposed proposes publication
+    publications publish question report reported reports researcher researchers say says said show shown shows
+    state stated states studied studies study summarise summarize talk talks tell tells thing things work works
+    achieve achieved achieves introduce introduced introduces happen happens mean means call called provide
+    provided provides actually exactly specific specifically main different stand stands abbreviation acronym
+    originally""".split()
 )
 """Words that people ask with, about papers: they rarely stand in the sentence that answers."""
 
 BIBLIOGRAPHY_WORDS = frozenset(
-    """wrote write written writes writer writers coauthor coauthors coauthored authored link links url page webpage website
-    openreview pdf proceedings doi year date published publication venue conference journal title titled developed invented created
-    introduced behind first last lead senior read download old recent come appear appeared who""".split()
+    """wrote write written writes writer writers coauthor coauthors coauthored authored link links url page webpage
+    website openreview pdf proceedings doi year date published publication venue conference journal title titled
+    developed invented created introduced behind first last lead senior read download old recent come appear
+    appeared who""".split()
 )
 """Words that say which field of a record is asked for; they don't say of which paper."""
-
-_PAPER_NOUN = r"(?:papers?|works?|studies|study|articles?|abstracts?|publications?|authors|of (?:them|these|those))"
-_LIST = re.compile(
-    rf"""^\W*(?:
-        (?:in\s+|by\s+)?(?:which|what)\s+(?:of\s+(?:the|these|those)\s+)?(?:\w+\s+){{0,2}}?(?:papers|works|studies|articles|abstracts)\b
-      | (?:which|what)\s+(?:paper|work|study)s?\b(?=.*\b(?:papers|all|any)\b)
-      | (?:list|name|enumerate|find|show(?:\s+me)?|give(?:\s+me)?|collect)\s+(?:me\s+)?(?:all\s+|every\s+|each\s+)?(?:of\s+)?
-        (?:the\s+)?(?:\w+\s+){{0,2}}?(?:papers?|works|studies|articles|abstracts)\b
-      | (?:are|is)\s+there\s+(?:any\s+|other\s+|more\s+)*{_PAPER_NOUN}\b
-      | how\s+many\s+(?:of\s+(?:the|these|those)\s+)?(?:\w+\s+)?(?:papers|works|studies|articles|abstracts)\b
-      | (?:all|any)\s+(?:the\s+)?(?:papers|works|studies|articles|abstracts)\b
-      | who\s+(?:else\s+)?(?:works|worked)\s+on\b
-      | (?:papers|works|studies|articles|abstracts)\s+(?:about|on|that|which|using|with|dealing|related|mentioning|in)\b
-    )""",
-    re.IGNORECASE | re.VERBOSE,
-)
-_FIGURE = re.compile(
-    r"""\b(?:how\s+(?:many|much|large|big|high|low|fast|long|far|often|small)
-      | by\s+how\s+much | (?:what|which)\s+(?:\w+\s+){0,4}?(?:rate|percentage|percent|proportion|fraction|share|accuracy|
-        number|amount|size|score|speed-?up|factor|ratio|value|bound|complexity|threshold|improvement|gain|reduction)\b
-      | number\s+of | percentage\s+of | at\s+(?:what|which)\s+(?:\w+\s+){0,2}?(?:rate|level|percentage))""",
-    re.IGNORECASE | re.VERBOSE,
-)
-_COUNTS = re.compile(
-    r"\bhow\s+(?:many|much|large|big|high|low|fast|long|far|small)\b|\bpercent|\bby\s+how\b", re.IGNORECASE
-)
-_RATES = re.compile(r"\b(?:rate|bound|complexity|order)s?\b", re.IGNORECASE)
-_YESNO = re.compile(
-    r"^\W*(?:(?:and|but|so|then)\s+)?(?:is|are|was|were|do|does|did|can|could|has|have|had|will|would|should|may|might|must|isn't|aren't|"
-    r"doesn't|don't|didn't|can't|won't|hasn't)\b",
-    re.IGNORECASE,
-)
-_REASON = re.compile(
-    r"\b(?:why|how\s+come|what\s+(?:is\s+the\s+)?(?:reason|cause|causes|motivates?|motivation))\b", re.IGNORECASE
-)
-_COMPARISON = (
-    re.compile(
-        r"\b(?:differences?|distinction|trade-?offs?|comparison|similarit\w+)\s+between\s+(?P<a>.+?)\s+and\s+(?P<b>.+)",
-        re.I,
-    ),
-    re.compile(r"\bcompar(?:e|es|ed|ing)\s+(?P<a>.+?)\s+(?:and|with|to|against|versus|vs\.?)\s+(?P<b>.+)", re.I),
-    re.compile(
-        r"\bhow\s+(?:does|do|did|is|are)\s+(?P<a>.+?)\s+(?:compares?|differs?|different)\s*(?:to|with|from|against)\s+(?P<b>.+)",
-        re.I,
-    ),
-    re.compile(
-        r"\bhow\s+(?:do|does|did|are)\s+(?P<a>.+?)\s+and\s+(?P<b>.+?)\s+(?:compare|differ|relate|different)\b", re.I
-    ),
-    re.compile(r"^(?P<a>.+?)\s+(?:vs\.?|versus)\s+(?P<b>.+)", re.I),
-    re.compile(
-        r"\bwhich\s+(?:\w+\s+){0,5}?(?:better|worse|faster|more|less|higher|lower|cheaper|larger|smaller)\b[^,:]*[,:]\s*(?P<a>.+?)\s+or\s+(?P<b>.+)",
-        re.I,
-    ),
-)
-_BIBLIOGRAPHY: tuple[tuple[Field, re.Pattern[str]], ...] = (
-    ("papers_by", re.compile(
-        r"(?:papers?|works?|articles?|studies|publications?)\s+(?:\w+\s+){0,3}?(?:written\s+|authored\s+|published\s+)?(?:by|from)\s+(?P<who>[A-ZÀ-Þ].+)")),
-    ("papers_by", re.compile(
-        r"(?:which|what)\s+(?:paper|work|article|publication|stud)\w*\s+(?:did|does|do|has|have|was|were)\s+(?P<who>[A-ZÀ-Þ][^?]{1,200}?)\s+(?:(?:co-?)?(?:write|wrote|author(?:ed)?|publish(?:ed)?|written|involved|contribute[ds]?)\b)")),
-    ("papers_by", re.compile(r"(?:what|which)\s+(?:\w+\s+)?(?:has|did)\s+(?P<who>[A-ZÀ-Þ][^?]{1,200}?)\s+(?:write|written|publish(?:ed)?|author(?:ed)?)\b")),
-    ("papers_by", re.compile(r"\b(?:author|someone|somebody|anyone|researcher)s?\s+(?:named|called|whose\s+(?:\w+\s+)?(?:sur|last\s+|first\s+|family\s+)?name\s+is)\s+(?P<who>[A-ZÀ-Þ].+)")),
-    ("papers_by", re.compile(r"^\W*(?:is|did|was)\s+(?P<who>[A-ZÀ-Þ][^?]{1,80}?)\s+(?:an?\s+author\b|(?:co-?)?author(?:ed)?\b|writ|publish)")),
-    ("count", re.compile(r"how\s+many\s+(?:papers|abstracts)\s+(?:are|do|does|is)\s+(?:there|you|it|the\s+(?:corpus|collection))?\b[^?]*\b(?:corpus|collection|index\w*|altogether|in\s+total|there|have|cover|know)\s*\??\W*$", re.I)),
-    ("count", re.compile(r"how\s+many\s+authors\b(?P<per>)", re.I)),
-    ("authors", re.compile(r"\bwho\s+(?:are|is|were|was)\s+the\s+(?:(?:first|last|lead|senior|corresponding)\s+)?(?:authors?|writers?|researchers?|people)\b|\bwho\s+(?:co-?)?(?:wrote|authored|published|developed|proposed|introduced|invented|created)\b|\b(?:the\s+)?(?:(?:first|last|lead|senior)\s+)?authors?\s+of\b|\bwritten\s+by\s+whom\b|\bby\s+whom\b|\bwhose\s+(?:paper|work)\b|\blist\s+(?:all\s+)?(?:the\s+)?authors\b|\bauthors?\s*\?\s*$|\bwho\s+is\s+behind\b", re.I)),
-    ("doi", re.compile(r"\bdoi\b", re.I)),
-    ("link", re.compile(r"\b(?:link|url|web\s?page|openreview|pdf|proceedings\s+page|webpage|website)\b(?!\s+prediction)(?=.*\b(?:of|to|for|page|paper|about)\b|\W*$)|\bwhere\s+can\s+i\s+(?:read|find|get|download)\b", re.I)),
-    ("year", re.compile(r"\b(?:what|which|in\s+(?:what|which))\s+year\b|\bwhen\s+(?:was|were|did)\b.*\b(?:publish\w*|appear\w*|come\s+out|presented|written)\b|\bhow\s+(?:old|recent)\s+is\b", re.I)),
-    ("venue", re.compile(r"\b(?:what|which|at\s+(?:what|which))\s+(?:conference|venue|journal|proceedings)\b|\bwhere\s+(?:was|were|is|did)\b.*\b(?:publish\w*|appear\w*|presented)\b", re.I)),
-    ("title", re.compile(r"\bwhat(?:'s|\s+is|\s+was)\s+the\s+(?:exact\s+|full\s+)?title\b|\btitle\s+of\s+(?:the|this|that)\b", re.I)),
-)  # fmt: skip
-_MULTI = re.compile(
-    r"\b(?:papers|works|studies|approaches|methods|both|across|various|several|all\s+the|these\s+abstracts|recent\s+work)\b",
-    re.IGNORECASE,
-)
-_LEADING = re.compile(
-    r"^\W*(?:and|but|so|ok|okay|then|well|hi|hello|hey|please|thanks|thank\s+you)\b[\s,.!:;-]*", re.IGNORECASE
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,32 +108,32 @@ def analyse(question: str) -> QuestionForm:
     if not any(character.isalnum() for character in text):
         return QuestionForm(text, "empty", cut=cut)
     if not cut:
-        for field, pattern in _BIBLIOGRAPHY:
+        for field, pattern in BIBLIOGRAPHY:
             if match := pattern.search(text):
                 person = _person(match.groupdict().get("who") or "")
                 if field == "papers_by" and not _is_name(person):
                     continue
                 return QuestionForm(text, "bibliography", field=field, person=person)
-    if _LIST.match(_LEADING.sub("", text)):
+    if LIST.match(LEADING.sub("", text)):
         counts = bool(re.search(r"\bhow\s+many\b", text, re.IGNORECASE))
         return QuestionForm(text, "list", multi=True, counts=counts, cut=cut, alternatives=_alternatives(text))
-    multi = bool(_MULTI.search(text))
-    for pattern in _COMPARISON:
+    multi = bool(MULTI.search(text))
+    for pattern in COMPARISON:
         if (match := pattern.search(text)) and all(_has_content(side) for side in (match["a"], match["b"])):
             sides = (_side(match["a"]), _side(match["b"]))
             return QuestionForm(text, "comparison", sides=sides, multi=True, cut=cut)
-    if _FIGURE.search(text):
-        answer_type: AnswerType = "number" if _COUNTS.search(text) or _RATES.search(text) else "any"
+    if FIGURE.search(text):
+        answer_type: AnswerType = "number" if COUNTS.search(text) or RATES.search(text) else "any"
         return QuestionForm(text, "figure", answer_type, multi=multi, cut=cut)
-    if _YESNO.match(text):
+    if YESNO.match(text):
         return QuestionForm(text, "yesno", multi=multi, cut=cut)
-    if _REASON.search(text):
+    if REASON.search(text):
         return QuestionForm(text, "fact", "reason", multi=multi, cut=cut)
     return QuestionForm(text, "fact", multi=multi, cut=cut)
 
 
 def asked_part(text: str) -> str:
-    """The sentences of a text that ask, where it also holds sentences that don't and the asking ones say enough by themselves.
+    """The sentences of a text that ask, where others don't and the asking ones say enough by themselves.
 
     What people put before a question (greetings, orders to the assistant, pasted text) isn't what they look for.
     """

@@ -13,8 +13,8 @@ def reranked(postprocessor: Any, question: str, hits: Sequence[Hit]) -> list[tup
     """The papers in the postprocessor's order, as ``(paper id, score)``; it may drop some.
 
     Args:
-        postprocessor: A LlamaIndex ``BaseNodePostprocessor``. It is given one node a paper: its title and whole abstract, the
-            paper's id as node id, and the score so far.
+        postprocessor: A LlamaIndex ``BaseNodePostprocessor``. It is given one node a paper: its title and whole
+            abstract, the paper's id as node id, and the score so far.
         question: The stand-alone question.
         hits: What to reorder, best first.
 
@@ -37,5 +37,7 @@ def reranked(postprocessor: Any, question: str, hits: Sequence[Hit]) -> list[tup
     known = {hit.paper.id for hit in hits}
     scores = [(node.node.node_id, float(node.score or 0.0)) for node in ordered]
     if any(paper_id not in known for paper_id, _ in scores):
-        raise PluginError(f"The reranker {name} returned papers that it was not given.", hint="leave rerank out, or mend it")
+        raise PluginError(
+            f"The reranker {name} returned papers that it was not given.", hint="leave rerank out, or mend it"
+        )
     return scores

@@ -1,9 +1,9 @@
 """From a question to ranked papers with their evidence: dense search and BM25 for candidates, then one linear score.
 
-The score is ``cosine + 0.42 lexical + 1.27 coverage + 0.58 best sentence``, scaled to at most 1. All four are on absolute
-scales (a cosine; BM25 as a share of the most it could be; idf-weighted word matches of the paper and of its best sentence), so
-that a score doesn't depend on which other papers are in the corpus. The weights were fitted by a listwise
-softmax on the claims of SciFact train, where they reach the nDCG@10 that ``rag-assistant eval retrieval`` prints.
+The score is ``cosine + 0.42 lexical + 1.27 coverage + 0.58 best sentence``, scaled to at most 1. All four are on
+absolute scales (a cosine; BM25 as a share of the most it could be; idf-weighted word matches of the paper and of its
+best sentence), so that a score doesn't depend on which other papers are in the corpus. The weights were fitted by a
+listwise softmax on the claims of SciFact train.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from rag_assistant.background import document_probability
 from rag_assistant.embedders.base import Embedder, Encoded
 from rag_assistant.embedders.matching import best_cosines
 from rag_assistant.evidence import Evidence, EvidenceSentence, PaperEvidence, QuestionWord, coverage
-from rag_assistant.index.terms import stem, tokenize_question
 from rag_assistant.index.manifest import Manifest
 from rag_assistant.index.opened import OpenIndex
+from rag_assistant.index.terms import stem, tokenize_question
 from rag_assistant.questions import is_acronym, is_content
 from rag_assistant.spelling import Spelling
 from rag_assistant.types import Filters, Hit, Paper, Passage
@@ -86,7 +86,7 @@ class Retriever:
             query: What to search for.
             k: How many papers; fewer where there are fewer.
             filters: Which papers to search.
-            scan: Score every paper in reach (at most 500 of the best by dense search and BM25), for questions that ask for all.
+            scan: Score every paper in reach, at most 500 of the best by dense search and BM25: for lists.
         """
         import numpy as np
 
@@ -156,7 +156,9 @@ class Retriever:
         import numpy as np
 
         if encoded.words is None:
-            found = [(word, None) for word in dict.fromkeys(tokenize_question(query.text))]
+            found: list[tuple[str, int | None]] = [
+                (word, None) for word in dict.fromkeys(tokenize_question(query.text))
+            ]
         else:
             found = [(query.text[start:end], row) for row, (start, end) in enumerate(encoded.words.spans)]
         words: dict[str, tuple[QuestionWord, int | None]] = {}

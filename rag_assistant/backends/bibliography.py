@@ -16,7 +16,9 @@ MAX_LISTED = 20
 
 
 def matches_person(paper: Paper, person: str) -> bool:
-    """Whether, for each person asked for, one author bears every part of the name: whole words, ignoring case, accents and full stops.
+    """Whether, for each person asked for, one author bears every part of the name.
+
+    Whole words are compared, ignoring case, accents and full stops.
 
     An initial matches a part that begins with it.
     """

@@ -1,6 +1,6 @@
 """The default backend: answers with verbatim sentences of the abstracts, chosen without any model that writes.
 
-Every sentence it yields is a whole sentence of an abstract with its label, so its answers are supported by construction.
+Every sentence it yields is a whole sentence of an abstract with its label: its answers are supported by construction.
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ def _comparison(form: QuestionForm, evidence: Evidence) -> Iterator[Piece]:
     if not any(found):
         yield _refusal(evidence, judgements)
         return
-    together = _names_all(form, evidence, judgements, [side for side in sides if side])
+    together = _names_all(evidence, judgements, [side for side in sides if side])
     if together is not None:
         for sentence in smallest_set(form, evidence.words, evidence.papers[together], 2):
             yield _draft(together, evidence.papers[together], sentence)
@@ -165,9 +165,7 @@ def _best_for_side(
     return None if best is None else best[1:]
 
 
-def _names_all(
-    form: QuestionForm, evidence: Evidence, judgements: list[Judgement], sides: list[tuple[int, ...]]
-) -> int | None:
+def _names_all(evidence: Evidence, judgements: list[Judgement], sides: list[tuple[int, ...]]) -> int | None:
     """The best paper with a sentence that names every side, if there is one."""
     for index, paper in enumerate(evidence.papers):
         if judgements[index].on_topic and any(

@@ -14,16 +14,18 @@ POSITION_WEIGHT = 0.06
 TYPE_BONUS = 0.12
 CONTRIBUTION_BONUS = 0.05
 GAIN = 0.07
-"""A further sentence must raise the weighted coverage of the question's words by this much, or nearly tie with the best."""
+"""A further sentence must raise the weighted coverage of the question by this much, or nearly tie with the best."""
 TIE = 0.02
 
 _CONTRIBUTION = re.compile(
-    r"\b(?:we|our|this\s+(?:paper|work|study)|results?|experiments?|theory)\b[^.]{0,60}?\b(?:propos|introduc|present|show|prove|provid|"
+    r"\b(?:we|our|this\s+(?:paper|work|study)|results?|experiments?|theory)\b[^.]{0,60}?\b"
+    r"(?:propos|introduc|present|show|prove|provid|"
     r"develop|deriv|establish|find|found|reveal|demonstrat|achiev|analy[sz]|investigat|design|observ|indicat|suggest|validat)\w*",
     re.IGNORECASE,
 )
 _REASON = re.compile(
-    r"\b(?:because|since|due|caus\w+|reasons?|therefore|thus|leads?|led|results? in|as a result|hence|owing|so that|in order to|attributable)\b",
+    r"\b(?:because|since|due|caus\w+|reasons?|therefore|thus|leads?|led|"
+    r"results? in|as a result|hence|owing|so that|in order to|attributable)\b",
     re.I,
 )
 

@@ -1,0 +1,1 @@
+"""Text to vectors, one file for each model."""

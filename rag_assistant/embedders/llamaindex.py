@@ -1,4 +1,4 @@
-"""The edge to LlamaIndex: any ``BaseEmbedding`` serves as an embedder here, and any embedder here as a ``BaseEmbedding``."""
+"""The edge to LlamaIndex: a ``BaseEmbedding`` serves as an embedder here, and an embedder as a ``BaseEmbedding``."""
 
 from __future__ import annotations
 

@@ -133,9 +133,7 @@ class MiniLM:
             return Encoded(vector, words, truncated)
         means = np.stack([states[groups[i][0] : groups[i][1]].mean(axis=0) for i in kept])
         means /= np.maximum(np.linalg.norm(means, axis=1, keepdims=True), 1e-12)
-        words = WordVectors(
-            np.array([spans[i] for i in kept], dtype=np.int32), np.rint(means * 127).astype(np.int8)
-        )
+        words = WordVectors(np.array([spans[i] for i in kept], dtype=np.int32), np.rint(means * 127).astype(np.int8))
         return Encoded(vector, words, truncated)
 
 
@@ -150,7 +148,7 @@ def _tokenizer() -> tokenizers.Tokenizer:
     path = Path(str(files("rag_assistant") / "data" / "minilm" / "vocab.txt"))
     lines = read_verified(path, VOCAB_SHA256).decode("utf-8").rstrip("\n").split("\n")
     vocabulary = {token: index for index, token in enumerate(lines)}
-    tokenizer = Tokenizer(models.WordPiece(vocabulary, unk_token="[UNK]"))
+    tokenizer = Tokenizer(models.WordPiece(vocabulary, unk_token="[UNK]"))  # noqa: S106
     tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True)
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     tokenizer.decoder = decoders.WordPiece()

@@ -1,0 +1,1 @@
+"""Checks on what is said: gates, refusals, citations and support."""

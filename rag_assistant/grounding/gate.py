@@ -1,7 +1,7 @@
 """Whether the papers that were found can answer: is one on the topic, and does a sentence of it say what is asked.
 
-Both judgements rest on how closely the question's own content words are matched (see ``evidence``), which separated SciFact's
-claims with evidence from those without better than any cosine of whole texts.
+Both judgements rest on how closely the question's own content words are matched (see ``evidence``), which separated
+SciFact's claims with evidence from those without better than any cosine of whole texts.
 """
 
 from __future__ import annotations

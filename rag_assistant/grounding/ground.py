@@ -23,7 +23,7 @@ class Grounder:
     missing: list[str] = field(default_factory=list)
     matched: int | None = None
     refusal: Refusal | None = None
-    usage: Usage = Usage()
+    usage: Usage = field(default_factory=Usage)
     dropped_markers: int = 0
     _numbers: dict[str, int] = field(default_factory=dict)
     _quotes: dict[str, list[Quote]] = field(default_factory=dict)

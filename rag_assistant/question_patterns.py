@@ -1,0 +1,87 @@
+"""The wordings by which a question shows what it asks for, as regular expressions; one a line, however long."""
+
+from __future__ import annotations
+
+import re
+from typing import Literal
+
+Field = Literal["authors", "link", "year", "venue", "title", "papers_by", "doi", "count"]
+"""What of a paper's record is asked for; ``papers_by`` asks for the papers of a person, ``count`` for how many."""
+
+PAPER_NOUN = r"(?:papers?|works?|studies|study|articles?|abstracts?|publications?|authors|of (?:them|these|those))"
+LIST = re.compile(
+    rf"""^\W*(?:
+        (?:in\s+|by\s+)?(?:which|what)\s+(?:of\s+(?:the|these|those)\s+)?(?:\w+\s+){{0,2}}?(?:papers|works|studies|articles|abstracts)\b
+      | (?:which|what)\s+(?:paper|work|study)s?\b(?=.*\b(?:papers|all|any)\b)
+      | (?:list|name|enumerate|find|show(?:\s+me)?|give(?:\s+me)?|collect)\s+(?:me\s+)?(?:all\s+|every\s+|each\s+)?(?:of\s+)?
+        (?:the\s+)?(?:\w+\s+){{0,2}}?(?:papers?|works|studies|articles|abstracts)\b
+      | (?:are|is)\s+there\s+(?:any\s+|other\s+|more\s+)*{PAPER_NOUN}\b
+      | how\s+many\s+(?:of\s+(?:the|these|those)\s+)?(?:\w+\s+)?(?:papers|works|studies|articles|abstracts)\b
+      | (?:all|any)\s+(?:the\s+)?(?:papers|works|studies|articles|abstracts)\b
+      | who\s+(?:else\s+)?(?:works|worked)\s+on\b
+      | (?:papers|works|studies|articles|abstracts)\s+(?:about|on|that|which|using|with|dealing|related|mentioning|in)\b
+    )""",
+    re.IGNORECASE | re.VERBOSE,
+)
+FIGURE = re.compile(
+    r"""\b(?:how\s+(?:many|much|large|big|high|low|fast|long|far|often|small)
+      | by\s+how\s+much | (?:what|which)\s+(?:\w+\s+){0,4}?(?:rate|percentage|percent|proportion|fraction|share|accuracy|
+        number|amount|size|score|speed-?up|factor|ratio|value|bound|complexity|threshold|improvement|gain|reduction)\b
+      | number\s+of | percentage\s+of | at\s+(?:what|which)\s+(?:\w+\s+){0,2}?(?:rate|level|percentage))""",
+    re.IGNORECASE | re.VERBOSE,
+)
+COUNTS = re.compile(
+    r"\bhow\s+(?:many|much|large|big|high|low|fast|long|far|small)\b|\bpercent|\bby\s+how\b", re.IGNORECASE
+)
+RATES = re.compile(r"\b(?:rate|bound|complexity|order)s?\b", re.IGNORECASE)
+YESNO = re.compile(
+    r"^\W*(?:(?:and|but|so|then)\s+)?(?:is|are|was|were|do|does|did|can|could|has|have|had|will|would|should|may|might|must|isn't|aren't|"
+    r"doesn't|don't|didn't|can't|won't|hasn't)\b",
+    re.IGNORECASE,
+)
+REASON = re.compile(
+    r"\b(?:why|how\s+come|what\s+(?:is\s+the\s+)?(?:reason|cause|causes|motivates?|motivation))\b", re.IGNORECASE
+)
+COMPARISON = (
+    re.compile(
+        r"\b(?:differences?|distinction|trade-?offs?|comparison|similarit\w+)\s+between\s+(?P<a>.+?)\s+and\s+(?P<b>.+)",
+        re.I,
+    ),
+    re.compile(r"\bcompar(?:e|es|ed|ing)\s+(?P<a>.+?)\s+(?:and|with|to|against|versus|vs\.?)\s+(?P<b>.+)", re.I),
+    re.compile(
+        r"\bhow\s+(?:does|do|did|is|are)\s+(?P<a>.+?)\s+(?:compares?|differs?|different)\s*(?:to|with|from|against)\s+(?P<b>.+)",
+        re.I,
+    ),
+    re.compile(
+        r"\bhow\s+(?:do|does|did|are)\s+(?P<a>.+?)\s+and\s+(?P<b>.+?)\s+(?:compare|differ|relate|different)\b", re.I
+    ),
+    re.compile(r"^(?P<a>.+?)\s+(?:vs\.?|versus)\s+(?P<b>.+)", re.I),
+    re.compile(
+        r"\bwhich\s+(?:\w+\s+){0,5}?(?:better|worse|faster|more|less|higher|lower|cheaper|larger|smaller)\b[^,:]*[,:]\s*(?P<a>.+?)\s+or\s+(?P<b>.+)",
+        re.I,
+    ),
+)
+BIBLIOGRAPHY: tuple[tuple[Field, re.Pattern[str]], ...] = (
+    ("papers_by", re.compile(
+        r"(?:papers?|works?|articles?|studies|publications?)\s+(?:\w+\s+){0,3}?(?:written\s+|authored\s+|published\s+)?(?:by|from)\s+(?P<who>[A-ZÀ-Þ].+)")),
+    ("papers_by", re.compile(
+        r"(?:which|what)\s+(?:paper|work|article|publication|stud)\w*\s+(?:did|does|do|has|have|was|were)\s+(?P<who>[A-ZÀ-Þ][^?]{1,200}?)\s+(?:(?:co-?)?(?:write|wrote|author(?:ed)?|publish(?:ed)?|written|involved|contribute[ds]?)\b)")),
+    ("papers_by", re.compile(r"(?:what|which)\s+(?:\w+\s+)?(?:has|did)\s+(?P<who>[A-ZÀ-Þ][^?]{1,200}?)\s+(?:write|written|publish(?:ed)?|author(?:ed)?)\b")),
+    ("papers_by", re.compile(r"\b(?:author|someone|somebody|anyone|researcher)s?\s+(?:named|called|whose\s+(?:\w+\s+)?(?:sur|last\s+|first\s+|family\s+)?name\s+is)\s+(?P<who>[A-ZÀ-Þ].+)")),
+    ("papers_by", re.compile(r"^\W*(?:is|did|was)\s+(?P<who>[A-ZÀ-Þ][^?]{1,80}?)\s+(?:an?\s+author\b|(?:co-?)?author(?:ed)?\b|writ|publish)")),
+    ("count", re.compile(r"how\s+many\s+(?:papers|abstracts)\s+(?:are|do|does|is)\s+(?:there|you|it|the\s+(?:corpus|collection))?\b[^?]*\b(?:corpus|collection|index\w*|altogether|in\s+total|there|have|cover|know)\s*\??\W*$", re.I)),
+    ("count", re.compile(r"how\s+many\s+authors\b(?P<per>)", re.I)),
+    ("authors", re.compile(r"\bwho\s+(?:are|is|were|was)\s+the\s+(?:(?:first|last|lead|senior|corresponding)\s+)?(?:authors?|writers?|researchers?|people)\b|\bwho\s+(?:co-?)?(?:wrote|authored|published|developed|proposed|introduced|invented|created)\b|\b(?:the\s+)?(?:(?:first|last|lead|senior)\s+)?authors?\s+of\b|\bwritten\s+by\s+whom\b|\bby\s+whom\b|\bwhose\s+(?:paper|work)\b|\blist\s+(?:all\s+)?(?:the\s+)?authors\b|\bauthors?\s*\?\s*$|\bwho\s+is\s+behind\b", re.I)),
+    ("doi", re.compile(r"\bdoi\b", re.I)),
+    ("link", re.compile(r"\b(?:link|url|web\s?page|openreview|pdf|proceedings\s+page|webpage|website)\b(?!\s+prediction)(?=.*\b(?:of|to|for|page|paper|about)\b|\W*$)|\bwhere\s+can\s+i\s+(?:read|find|get|download)\b", re.I)),
+    ("year", re.compile(r"\b(?:what|which|in\s+(?:what|which))\s+year\b|\bwhen\s+(?:was|were|did)\b.*\b(?:publish\w*|appear\w*|come\s+out|presented|written)\b|\bhow\s+(?:old|recent)\s+is\b", re.I)),
+    ("venue", re.compile(r"\b(?:what|which|at\s+(?:what|which))\s+(?:conference|venue|journal|proceedings)\b|\bwhere\s+(?:was|were|is|did)\b.*\b(?:publish\w*|appear\w*|presented)\b", re.I)),
+    ("title", re.compile(r"\bwhat(?:'s|\s+is|\s+was)\s+the\s+(?:exact\s+|full\s+)?title\b|\btitle\s+of\s+(?:the|this|that)\b", re.I)),
+)  # fmt: skip
+MULTI = re.compile(
+    r"\b(?:papers|works|studies|approaches|methods|both|across|various|several|all\s+the|these\s+abstracts|recent\s+work)\b",
+    re.IGNORECASE,
+)
+LEADING = re.compile(
+    r"^\W*(?:and|but|so|ok|okay|then|well|hi|hello|hey|please|thanks|thank\s+you)\b[\s,.!:;-]*", re.IGNORECASE
+)
