@@ -78,7 +78,7 @@ class VectorCache:
                 query = f"SELECT text, vector, words, truncated, crc FROM encoded WHERE model = ? AND text IN ({marks})"  # noqa: S608
                 rows = self._connection.execute(query, (model, *digests))
                 for digest, vector, blob, truncated, crc in rows:
-                    if (words and blob is None) or _crc(fingerprint, digest, vector, blob, truncated) != crc:
+                    if (words and blob is None) or not _whole(fingerprint, digest, vector, blob, truncated, crc):
                         continue
                     found[by_digest[digest]] = _decode(vector, blob if words else None, bool(truncated))
         return found
@@ -140,11 +140,11 @@ class VectorCache:
         try:
             yield
         except (sqlite3.Error, _UnknownLayoutError, OSError, OverflowError) as error:
-            code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF
-            if self.read_only or isinstance(error, OSError) or code not in _DAMAGED:
-                self.notices.append(f"The vectors kept in {self.path} can't be used now ({error}).")
-            else:
+            code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_OK) & 0xFF
+            if not self.read_only and (code in _DAMAGED or isinstance(error, _UnknownLayoutError)):
                 self._set_aside(error)
+            else:
+                self.notices.append(f"The vectors kept in {self.path} can't be used now ({error}).")
 
     def _set_aside(self, error: Exception) -> None:
         self.close()
@@ -241,6 +241,17 @@ def _crc(fingerprint: str, digest: bytes, vector: bytes, words: bytes | None, tr
     for part in (digest, vector, words or b"", bytes([words is not None, bool(truncated)])):
         crc = zlib.crc32(part, crc)
     return crc
+
+
+def _whole(fingerprint: str, digest: object, vector: object, words: object, truncated: object, crc: object) -> bool:
+    """Whether a row is as it was written; in a damaged file a column can hold anything."""
+    return (
+        isinstance(digest, bytes)
+        and isinstance(vector, bytes)
+        and isinstance(words, bytes | None)
+        and isinstance(truncated, int)
+        and _crc(fingerprint, digest, vector, words, truncated) == crc
+    )
 
 
 def _words_blob(words: WordVectors | None) -> bytes | None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from rag_assistant.embedders.base import Embedder
 from rag_assistant.index.contents import read_papers, rescue_papers
-from rag_assistant.index.generations import IndexFolder
+from rag_assistant.index.generations import Current, IndexFolder
 from rag_assistant.index.manifest import Manifest, read_manifest, what_differs
 from rag_assistant.index.passages import PASSAGES_VERSION
 from rag_assistant.index.terms import TERMS_VERSION
@@ -54,7 +54,15 @@ def inspect(folder: IndexFolder, embedder: Embedder | None) -> Found | None:
     Raises:
         IndexDamaged: A newer version of this program wrote it.
     """
-    current = folder.current()
+    while True:
+        current = folder.current()
+        found = _inspect_all(folder, current, embedder)
+        # What is missing may be what a writer deletes, since it has made another generation current.
+        if found is None or not found.problem or folder.current() == current:
+            return found
+
+
+def _inspect_all(folder: IndexFolder, current: Current | None, embedder: Embedder | None) -> Found | None:
     if current is not None and folder.generation(current.name).is_dir():
         return _inspect(folder, current.name, current.source, embedder)
     broken_name = folder.has_current_file()
