@@ -12,6 +12,7 @@ from typing import TypeAlias
 from rag_assistant.types import Paper
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]+")
+_FEW_CONTROL = 8  # strays of a copy from a PDF, even in a short file
 _MAX_CONTROL_SHARE = 0.05  # of the first 4 KB; compressed or compiled files have two to six times as much
 
 
@@ -111,4 +112,4 @@ def _with_lf(text: str) -> str:
 
 def _is_binary(head: bytes) -> bool:
     control = sum(byte < 32 and byte not in b"\t\n\v\f\r\x1b" for byte in head)
-    return control > _MAX_CONTROL_SHARE * len(head) + 1
+    return control > max(_FEW_CONTROL, _MAX_CONTROL_SHARE * len(head))
