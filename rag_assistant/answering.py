@@ -174,7 +174,7 @@ class Run:
             self._refusals.append((self.question, Refusal("not_in_abstracts", _heaviest(evidence))))
         if len(self._refusals) >= self._asked or failed:
             refusal = self._refusals[0][1]
-            status, looked_for = refusal.status, refusal.looked_for
+            status, looked_for = refusal.status, tuple(word[:40] for word in refusal.looked_for)
             nearest = tuple(hit.paper for hit in hits[:NEAREST]) if status != "clarify" else ()
             if self._asked == 1 or failed:
                 text = self._refusal_text(refusal, evidence)

@@ -27,9 +27,24 @@ _ADDING = re.compile(
     r"|\b(?:instead|too|as\s+well)\W*$",
     re.IGNORECASE,
 )
+_GREETING = re.compile(
+    r"\W*(?:(?:thanks|thank\s+you|thx|hi|hello|hey|good\s+(?:morning|evening|day)|ok|okay|great|cool|nice|bye|goodbye|yes|no|very|much|so|a|"
+    r"lot|then)\W*)+",
+    re.IGNORECASE,
+)
 _ORDINALS = {
-    **{"first": 0, "1st": 0, "former": 0, "second": 1, "2nd": 1, "other": 1, "third": 2, "3rd": 2},
-    **{"fourth": 3, "fifth": 4, "last": -1, "latter": -1},
+    "first": 0,
+    "1st": 0,
+    "former": 0,
+    "second": 1,
+    "2nd": 1,
+    "other": 1,
+    "third": 2,
+    "3rd": 2,
+    "fourth": 3,
+    "fifth": 4,
+    "last": -1,
+    "latter": -1,
 }
 _MARKER = re.compile(r"\s*\[\d+(?:\s*[,;–-]\s*\d+)*\]")
 _MIN_SENTENCE = 25
@@ -73,6 +88,8 @@ def stand_alone(question: str, history: Sequence[Turn], papers: Iterable[Paper])
     refers = _REFERRING.search(asked)
     ordinal = _ORDINAL.search(asked)
     adds = _ADDING.search(asked)
+    if _GREETING.fullmatch(asked):
+        return Standalone(asked, unresolved=True)
     turns = [(clean(q), a) for q, a in history if clean(q)]
     if not turns:
         return Standalone(asked, unresolved=not own and bool(refers or ordinal or adds))
@@ -110,23 +127,22 @@ def _with(
     turns: list[Turn],
 ) -> Standalone:
     own = {word.lower() for word in _content(own_text)}
+    if not own and only_focus:
+        # "What does the second one propose?" asks about the paper as a whole.
+        return Standalone(f"{asked.rstrip(' ?')} ({context})?", frozenset(), focus, only_focus=True)
     if not own:
-        # "Why?" and "the second one" ask again what the question before asked.
-        again = _topic(turns)
-        text = f"{asked.rstrip(' ?')} — {again}" if again != context else f"{asked.rstrip(' ?')} — {context}"
-        text = f"{text} ({context})" if only_focus and again else text
-        carried = frozenset(w.lower() for w in _content(text)) - own if only_focus else frozenset()
-        return Standalone(text, frozenset() if not only_focus else carried, focus, only_focus, False, True)
+        # "Why?" asks again what the question before asked.
+        return Standalone(f"{asked.rstrip(' ?')} — {_topic(turns) or context}?", frozenset(), focus)
     carried = frozenset(word.lower() for word in _content(context)[:_MAX_CARRIED]) - own
     return Standalone(f"{asked.rstrip(' ?')} ({context.rstrip(' ?')})?", carried, focus, only_focus, False, replaced)
 
 
 def _topic(turns: list[Turn]) -> str:
-    """The last question that has content of its own, without the words it opens with."""
+    """The last question that has content of its own."""
     for question, _ in reversed(turns):
-        if len(_content(question)) >= 2:
+        if _content(question):
             return question.rstrip(" ?")
-    return turns[-1][0].rstrip(" ?") if _content(turns[-1][0]) else ""
+    return ""
 
 
 def _pick(ordinal: re.Match[str], cited: list[str]) -> str | None:

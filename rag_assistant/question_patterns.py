@@ -63,12 +63,12 @@ COMPARISON = (
 )
 BIBLIOGRAPHY: tuple[tuple[Field, re.Pattern[str]], ...] = (
     ("papers_by", re.compile(
-        r"(?:papers?|works?|articles?|studies|publications?)\s+(?:\w+\s+){0,3}?(?:written\s+|authored\s+|published\s+)?(?:by|from)\s+(?P<who>[A-ZÀ-Þ].+)")),
+        r"(?i:papers?|works?|articles?|studies|publications?)\s+(?:\w+\s+){0,3}?(?:written\s+|authored\s+|published\s+)?(?:by|from)\s+(?P<who>[A-ZÀ-Þ].+)")),
     ("papers_by", re.compile(
-        r"(?:which|what)\s+(?:paper|work|article|publication|stud)\w*\s+(?:did|does|do|has|have|was|were)\s+(?P<who>[A-ZÀ-Þ][^?]{1,200}?)\s+(?:(?:co-?)?(?:write|wrote|author(?:ed)?|publish(?:ed)?|written|involved|contribute[ds]?)\b)")),
-    ("papers_by", re.compile(r"(?:what|which)\s+(?:\w+\s+)?(?:has|did)\s+(?P<who>[A-ZÀ-Þ][^?]{1,200}?)\s+(?:write|written|publish(?:ed)?|author(?:ed)?)\b")),
+        r"[Ww](?:hich|hat)\s+(?:paper|work|article|publication|stud)\w*\s+(?:did|does|do|has|have|was|were)\s+(?P<who>[A-ZÀ-Þ][^?]{1,200}?)\s+(?:(?:co-?)?(?:write|wrote|author(?:ed)?|publish(?:ed)?|written|involved|contribute[ds]?)\b)")),
+    ("papers_by", re.compile(r"[Ww](?:hich|hat)\s+(?:\w+\s+)?(?:has|did)\s+(?P<who>[A-ZÀ-Þ][^?]{1,200}?)\s+(?:write|written|publish(?:ed)?|author(?:ed)?)\b")),
     ("papers_by", re.compile(r"\b(?:author|someone|somebody|anyone|researcher)s?\s+(?:named|called|whose\s+(?:\w+\s+)?(?:sur|last\s+|first\s+|family\s+)?name\s+is)\s+(?P<who>[A-ZÀ-Þ].+)")),
-    ("papers_by", re.compile(r"^\W*(?:is|did|was)\s+(?P<who>[A-ZÀ-Þ][^?]{1,80}?)\s+(?:an?\s+author\b|(?:co-?)?author(?:ed)?\b|writ|publish)")),
+    ("papers_by", re.compile(r"^\W*(?:[Ii]s|[Dd]id|[Ww]as)\s+(?P<who>[A-ZÀ-Þ][^?]{1,80}?)\s+(?:an?\s+author\b|(?:co-?)?author(?:ed)?\b|writ|publish)")),
     ("count", re.compile(r"how\s+many\s+(?:papers|abstracts)\s+(?:are|do|does|is)\s+(?:there|you|it|the\s+(?:corpus|collection))?\b[^?]*\b(?:corpus|collection|index\w*|altogether|in\s+total|there|have|cover|know)\s*\??\W*$", re.I)),
     ("count", re.compile(r"how\s+many\s+authors\b(?P<per>)", re.I)),
     ("authors", re.compile(r"\bwho\s+(?:are|is|were|was)\s+the\s+(?:(?:first|last|lead|senior|corresponding)\s+)?(?:authors?|writers?|researchers?|people)\b|\bwho\s+(?:co-?)?(?:wrote|authored|published|developed|proposed|introduced|invented|created)\b|\b(?:the\s+)?(?:(?:first|last|lead|senior)\s+)?authors?\s+of\b|\bwritten\s+by\s+whom\b|\bby\s+whom\b|\bwhose\s+(?:paper|work)\b|\blist\s+(?:all\s+)?(?:the\s+)?authors\b|\bauthors?\s*\?\s*$|\bwho\s+is\s+behind\b", re.I)),

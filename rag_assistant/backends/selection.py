@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
-from rag_assistant.evidence import EvidenceSentence, PaperEvidence, QuestionWord, coverage
+from rag_assistant.evidence import CLOSE, EvidenceSentence, PaperEvidence, QuestionWord, coverage
 from rag_assistant.grounding.gate import has_number
 from rag_assistant.questions import QuestionForm
 
 MAX_SENTENCES = 3
+MAX_DEFINED = 2
+"""A question of at most this many content words that names an acronym is asking what it is."""
 COSINE_WEIGHT = 0.3
 POSITION_WEIGHT = 0.06
-TYPE_BONUS = 0.12
+TYPE_BONUS = 0.2
+DEFINITION_BONUS = 0.15
+TOPIC_SHARE = 0.5
+"""What a word weighs for the choice of a sentence if the paper's title says it already: all its sentences are about it."""
 CONTRIBUTION_BONUS = 0.05
 GAIN = 0.07
 """A further sentence must raise the weighted coverage of the question by this much, or nearly tie with the best."""
@@ -33,16 +39,25 @@ _REASON = re.compile(
 def sentence_score(form: QuestionForm, words: tuple[QuestionWord, ...], paper: PaperEvidence, index: int) -> float:
     """How well the sentence at ``index`` answers; higher is better, about in [0, 1.5]."""
     sentence = paper.sentences[index]
-    score = coverage(words, sentence.matches) + COSINE_WEIGHT * sentence.cosine
+    score = coverage(_aspect(words, paper), sentence.matches) + COSINE_WEIGHT * sentence.cosine
     score += POSITION_WEIGHT * index / max(1, len(paper.sentences) - 1)
     text = sentence.passage.text
     if form.answer_type == "number" and has_number(text):
         score += TYPE_BONUS
     if form.answer_type == "reason" and _REASON.search(text):
         score += TYPE_BONUS / 2
+    if len(words) <= MAX_DEFINED and any(f"({word.text})" in text for word in words if word.named):
+        score += DEFINITION_BONUS
     if _CONTRIBUTION.search(text):
         score += CONTRIBUTION_BONUS
     return score
+
+
+def _aspect(words: tuple[QuestionWord, ...], paper: PaperEvidence) -> tuple[QuestionWord, ...]:
+    return tuple(
+        replace(word, weight=word.weight * TOPIC_SHARE) if match >= CLOSE else word
+        for word, match in zip(words, paper.title_matches, strict=True)
+    )
 
 
 def ranked(form: QuestionForm, words: tuple[QuestionWord, ...], paper: PaperEvidence) -> list[tuple[float, int]]:

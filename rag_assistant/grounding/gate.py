@@ -64,7 +64,7 @@ def judge(words: tuple[QuestionWord, ...], paper: PaperEvidence, answer_type: An
     return Judgement(on_topic, says, tuple(word.text for word, _ in missing), own_coverage)
 
 
-def near_best(words: tuple[QuestionWord, ...], paper: PaperEvidence, within: float = 0.12) -> list[EvidenceSentence]:
+def near_best(words: tuple[QuestionWord, ...], paper: PaperEvidence, within: float = 0.3) -> list[EvidenceSentence]:
     """The sentences that match the question about as well as the best one does."""
     scored = [(coverage(words, sentence.matches), sentence) for sentence in paper.sentences]
     best = max((score for score, _ in scored), default=0.0)

@@ -27,7 +27,7 @@ def refusal_text(refusal: Refusal, nearest: tuple[Paper, ...], considered: int) 
 
 
 def _looked_for(refusal: Refusal) -> str:
-    return f" Looked for: {', '.join(refusal.looked_for)}." if refusal.looked_for else ""
+    return f" Looked for: {', '.join(word[:40] for word in refusal.looked_for)}." if refusal.looked_for else ""
 
 
 def _titles(papers: tuple[Paper, ...]) -> str:
