@@ -126,7 +126,8 @@ def _line(
             continue
         text = answer.text[left:right]
         if statement is None:
-            pieces.append(inline(text))
+            leads = text.endswith(": ") and right < end  # the title before a listed paper's sentence
+            pieces.append(f"<strong>{inline(text)}</strong>" if leads else inline(text))
             continue
         body = inline(text, link=_linker(answer, statement, prefix))
         if statement.support == "supported":

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from rag_assistant.cli import asking, chat, health, library
+from rag_assistant.cli import asking, chat, health, library, ui
 from rag_assistant.cli import options as o
 from rag_assistant.cli.state import emit
 
@@ -49,5 +49,6 @@ app.command()(asking.search)
 app.command()(library.index)
 app.command()(library.papers)
 app.command()(chat.chat)
+app.command()(ui.ui)
 app.command()(health.doctor)
 app.command()(health.config)

@@ -147,7 +147,7 @@ def build(service: Service) -> gr.Blocks:
         blocks.load(
             events.load,
             [store],
-            [conversation, sources, chats, corpus, venues, authors],
+            [conversation, sources, chats, corpus, first, last, venues, authors],
             api_name="page_load",
             **private,
         )
@@ -188,10 +188,12 @@ def _settings(service: Service) -> tuple[Any, ...]:
     )
     k = gr.Slider(1, 20, value=min(20, service.settings.k), step=1, label="Papers to draw on", buttons=[])
     with gr.Row():
-        first = gr.Number(None, label="From year", precision=0, minimum=0, maximum=9999, min_width=100)
-        last = gr.Number(None, label="To year", precision=0, minimum=0, maximum=9999, min_width=100)
-    venues = gr.Dropdown([], value=[], label="Venues", multiselect=True)
-    authors = gr.Dropdown([], value=[], label="Authors", multiselect=True)
+        first = gr.Dropdown([], value=None, label="From year", allow_custom_value=True, min_width=100)
+        last = gr.Dropdown([], value=None, label="To year", allow_custom_value=True, min_width=100)
+    venues = gr.Dropdown([], value=[], label="Venues", multiselect=True, allow_custom_value=True)
+    authors = gr.Dropdown([], value=[], label="Authors", multiselect=True, allow_custom_value=True)
+    clear = gr.Button("Clear filters", size="sm", elem_id="clear")
+    clear.click(None, None, [first, last, venues, authors], js="() => [null, null, [], []]", api_visibility="private")
     return backend, k, first, last, venues, authors
 
 

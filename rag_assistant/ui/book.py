@@ -203,7 +203,7 @@ def read_answer(raw: Mapping[str, Any], nearest: Sequence[Any] = ()) -> Answer:
         prompt=PromptInfo(*(_text(prompt.get(name)) for name in ("name", "version", "sha256"))) if prompt else None,
         usage=Usage(
             *(_number(usage.get(name)) for name in ("prompt_tokens", "completion_tokens", "cost")),  # type: ignore[arg-type]
-            calls=int(usage.get("calls") or 0),
+            int(usage.get("calls") or 0),
         ),
         timings_ms={_text(name): float(value) for name, value in timings.items()},
         draft=_text(raw.get("draft")),

@@ -11,7 +11,7 @@ from typing import Any
 
 import gradio as gr
 
-from rag_assistant.errors import RagError
+from rag_assistant.errors import InputError, RagError
 from rag_assistant.html import to_linked_markdown
 from rag_assistant.render import to_bibtex
 from rag_assistant.types import Answer, Filters, FinalEvent, StageEvent, TextEvent
@@ -58,7 +58,8 @@ class Events:
         except Exception as error:
             message, hint = _told(error)
             shown = views.conversation(book.chat) if book.chat.exchanges else views.trouble(message, hint)
-            return (shown, views.source_sets(book.chat), views.chat_list(book), "", gr.skip(), gr.skip())
+            return (shown, views.source_sets(book.chat), views.chat_list(book), "", *(gr.skip(),) * 4)
+        years = [str(year) for year in sorted({paper.year for paper in papers if paper.year is not None})]
         venues = sorted({paper.venue for paper in papers if paper.venue})
         authors = sorted({name for paper in papers for name in paper.authors})
         shown = await self._conversation(book.chat)
@@ -67,6 +68,8 @@ class Events:
             views.source_sets(book.chat),
             views.chat_list(book),
             about_corpus(papers),
+            gr.update(choices=years),
+            gr.update(choices=years),
             gr.update(choices=venues),
             gr.update(choices=authors),
         )
@@ -76,8 +79,8 @@ class Events:
         stored: Any,
         backend: str | None,
         k: float | None,
-        first_year: float | None,
-        last_year: float | None,
+        first_year: str | float | None,
+        last_year: str | float | None,
         venues: list[str] | None,
         authors: list[str] | None,
         event: gr.EventData,
@@ -104,10 +107,10 @@ class Events:
             views.source_sets(asked, until=place),
             views.chat_list(book),
         )
-        choices = Choices(
-            backend, _whole(k), _whole(first_year), _whole(last_year), tuple(venues or ()), tuple(authors or ())
-        )
         try:
+            choices = Choices(
+                backend, _whole(k), _year(first_year), _year(last_year), tuple(venues or ()), tuple(authors or ())
+            )
             async for html in started.run(choices, str(sent.get("about") or "")):
                 yield (gr.skip(), gr.skip(), html, gr.skip(), gr.skip())
             done = started.finished()
@@ -272,6 +275,15 @@ def _place(value: Any, chat: Chat) -> int | None:
     """A number of an exchange of this chat, as the page sent it; else ``None``."""
     known = isinstance(value, int) and not isinstance(value, bool) and 0 <= value < len(chat.exchanges)
     return value if known else None
+
+
+def _year(value: str | float | None) -> int | None:
+    text = str(value or "").strip()
+    if not text:
+        return None
+    if not text.isdecimal():
+        raise InputError(f"{text!r} is not a year.", hint="choose one in the settings, or clear the filters")
+    return int(text)
 
 
 def _whole(value: float | None) -> int | None:

@@ -4,7 +4,7 @@ window.rag = (() => {
   const $ = (selector, root = document) => root.querySelector(selector);
   const $$ = (selector, root = document) => [...root.querySelectorAll(selector)];
   const KEY = "rag-assistant-chats", THEME = "rag-assistant-theme";
-  let send = null, running = false, edit = null, about = null, lastCite = null, shownSet = null, stale = false;
+  let send = null, running = false, edit = null, about = null, lastCite = null, pinned = null, stale = false;
 
   // --- theme: as the system says, until someone chooses
   const dark = () => (localStorage.getItem(THEME) || (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light")) === "dark";
@@ -34,7 +34,7 @@ window.rag = (() => {
     if (edit !== null) job.edit = edit;
     if (about !== null) job.about = about;
     setRunning(true);
-    shownSet = null;
+    pinned = null;
     unchip();
     question().value = "";
     fit();
@@ -53,19 +53,19 @@ window.rag = (() => {
     if (!running) return;
     setRunning(false);
     const last = $$("#conversation .turn").pop();
+    if (last && following) last.scrollIntoView({ block: last.offsetHeight > innerHeight - 220 ? "start" : "end" });
     const count = last ? new Set($$("a.cite", last).map(a => a.getAttribute("href"))).size : 0;
     const status = last && $(".status, .trouble p, .note", last);
     say(status ? status.textContent : `The answer is ready, with ${count} source${count === 1 ? "" : "s"}.`);
   }
 
   // --- sources
-  function showSet(turn) {
+  function showSet() {
     const sets = $$("#sources .set");
     if (!sets.length) return;
-    const wanted = sets.find(s => s.dataset.turn === String(turn)) || sets[sets.length - 1];
+    const wanted = sets.find(s => s.dataset.turn === pinned) || sets[sets.length - 1];
     sets.forEach(s => { s.hidden = s !== wanted; });
-    shownSet = wanted.dataset.turn;
-    $$("#conversation .turn").forEach(t => t.classList.toggle("chosen", sets.length > 1 && t.dataset.turn === shownSet));
+    $$("#conversation .turn").forEach(t => t.classList.toggle("chosen", sets.length > 1 && t.dataset.turn === wanted.dataset.turn));
   }
   const numbers = link => (link.dataset.q || "").split(" ").filter(Boolean);
   function follow(link) {
@@ -73,7 +73,8 @@ window.rag = (() => {
     const card = document.getElementById(id);
     if (!card) return;
     lastCite = link;
-    showSet(card.closest(".set").dataset.turn);
+    pinned = card.closest(".set").dataset.turn;
+    showSet();
     $$("mark.on").forEach(m => m.classList.remove("on"));
     $$(".source.on").forEach(s => s.classList.remove("on"));
     card.classList.add("on");
@@ -200,8 +201,8 @@ window.rag = (() => {
     copy: b => copy(b.dataset.copy),
     export: b => { b.closest("details").open = false; send.act({ do: "export", turn: Number(b.dataset.turn), kind: b.dataset.kind }); },
     feedback: b => send.act({ do: "feedback", turn: Number(b.dataset.turn), value: b.dataset.value }),
-    new: () => { if (!running) { closeDrawers(); shownSet = null; send.act({ do: "new" }); question().focus(); } },
-    open: b => { if (!running) { closeDrawers(); shownSet = null; send.act({ do: "open", chat: b.dataset.chat }); } },
+    new: () => { if (!running) { closeDrawers(); pinned = null; send.act({ do: "new" }); question().focus(); } },
+    open: b => { if (!running) { closeDrawers(); pinned = null; send.act({ do: "open", chat: b.dataset.chat }); } },
     rename,
     "export-chat": b => send.act({ do: "export-chat", chat: b.dataset.chat }),
     delete: b => {
@@ -254,7 +255,7 @@ window.rag = (() => {
   const watch = new MutationObserver(changes => {
     const at = name => changes.some(c => { const e = c.target.nodeType === 1 ? c.target : c.target.parentElement; return e && e.closest(name); });
     if (at("#conversation, #live, #sources")) typeset(document);
-    if (changes.some(c => c.type === "childList") && at("#sources, #conversation")) showSet(shownSet);
+    if (changes.some(c => c.type === "childList") && at("#sources, #conversation")) showSet();
     if (at("#live")) {
       const live = $("#live .turn");
       if (live) say(live.dataset.stage);

@@ -1,0 +1,47 @@
+"""The verb that serves the chat UI."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from rag_assistant.cli import options as o
+from rag_assistant.cli.session import load_settings
+from rag_assistant.cli.state import State, emit, say
+
+
+def ui(
+    context: typer.Context,
+    host: Annotated[str, typer.Option("--host", help="Address to listen at.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option("--port", help="Port to listen at.", min=1, max=65535)] = 7860,
+    config: o.Config = None,
+    index: o.Index = None,
+    backend: o.Backend = None,
+    offer: Annotated[
+        list[str] | None,
+        typer.Option("--offer", metavar="NAME", help="A further backend that visitors may choose; repeatable."),
+    ] = None,
+    embedder: o.Embedder = None,
+    login: Annotated[
+        Path | None,
+        typer.Option("--login", metavar="FILE", help="name:password lines; else RAG_UI_USER and RAG_UI_PASSWORD."),
+    ] = None,
+    allow_public: Annotated[
+        bool, typer.Option("--allow-public", help="Listen without a login where others can reach it.")
+    ] = False,
+    verbose: o.Verbose = False,
+    debug: o.Debug = False,
+) -> None:
+    """Serve the chat UI in the browser, until Ctrl-C."""
+    del verbose, debug
+    state: State = context.obj
+    settings = load_settings(config, index=index, backend=backend, embedder=embedder)
+    state.detail("loading the page")
+    from rag_assistant.ui import launch
+
+    with launch(settings, host, port, backends=offer or (), login_file=login, allow_public=allow_public) as page:
+        emit(page.url, end="\n")
+        say("Open this address in a browser; Ctrl-C stops the server.")
+        page.wait()
