@@ -23,6 +23,7 @@ from rag_assistant.errors import SettingsError
 CONFIG_NAME = "rag.toml"
 _PREFIX = "RAG_"
 _CONFIG_VARIABLE = "RAG_CONFIG"
+_OTHER_VARIABLES = (_CONFIG_VARIABLE, "RAG_UI_USER", "RAG_UI_PASSWORD")
 _MASK = "********"
 _PATHS = ("index", "corpus")
 _SECRET_NAME = re.compile(r"key|token|secret|passw|credential", re.IGNORECASE)
@@ -169,7 +170,7 @@ class Settings(BaseSettings):
         for variable in sorted(os.environ):
             if variable.upper().startswith(_PREFIX):
                 what = f"The environment variable {variable} is no setting"
-                _check_known(variable.upper(), (*names, _CONFIG_VARIABLE), what, verb="unset it")
+                _check_known(variable.upper(), (*names, *_OTHER_VARIABLES), what, verb="unset it")
         values = EnvSettingsSource(cls)()
         return {field: f"environment ({_PREFIX}{field.upper()})" for field in values}, values
 

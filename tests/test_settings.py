@@ -125,6 +125,12 @@ def test_unknown_names_are_errors_that_name_the_nearest(tmp_path: Path, monkeypa
         Settings.load()
 
 
+def test_variables_that_are_no_settings_but_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RAG_UI_USER", "me")
+    monkeypatch.setenv("RAG_UI_PASSWORD", "pw")
+    assert "pw" not in repr(Settings.load())
+
+
 def test_a_file_that_cannot_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(SettingsError, match="can't be read"):
         Settings.load(config=tmp_path / "absent.toml")

@@ -72,7 +72,8 @@ def run_checks(state: State, config: Path | None, flags: dict[str, Any], *, repa
     except RagError as error:
         yield Check("settings", "bad", error.message, error.hint)
         return
-    set_by = sorted({source for source in settings.sources.values() if source != "default"})
+    told = {"given": "flags"}
+    set_by = sorted({told.get(source, source) for source in settings.sources.values() if source != "default"})
     yield Check("settings", "ok", f"from {', '.join(set_by)}" if set_by else "all defaults")
     yield privacy_check(settings)
     embedder = embedder_check(settings)

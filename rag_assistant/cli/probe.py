@@ -24,8 +24,7 @@ def probe(path: str, embedder_name: str) -> dict[str, str]:
             notices = opened.notices
             count = f"{len(opened.papers)} papers, {len(opened.windows)} passages at {path}"
     except IndexMissing as error:
-        hint = "rag-assistant index makes one, and so does the first question"
-        return {"status": "note", "detail": error.message, "hint": hint}
+        return {"status": "note", "detail": error.message, "hint": error.hint}
     except RagError as error:
         return {"status": "bad", "detail": error.message, "hint": error.hint}
     if known not in found:

@@ -10,18 +10,27 @@ from pathlib import Path
 import pytest
 
 from rag_assistant.render import clean
-from tests.cli.conftest import COMMAND, Run
+from tests.cli.conftest import COMMAND, Run, run_command
 
 DPO = "Does DPO keep its advantage when the true reward is not realizable?"
 REFUSALS = {"not_in_corpus", "not_in_abstracts", "clarify"}
 
 
-def test_the_first_ask_builds_its_index(rag_alone: Run, tmp_path: Path) -> None:
-    first = rag_alone("ask", DPO)
+def test_the_first_ask_builds_its_index(tmp_path: Path) -> None:
+    home = {"XDG_DATA_HOME": str(tmp_path / "data")}
+    first = run_command("ask", DPO, cwd=tmp_path, **home)
     assert first.code == 0, first.err
     assert "[1]" in first.out
-    assert (tmp_path / "index").is_dir()
-    assert rag_alone("ask", DPO).out == first.out
+    assert (tmp_path / "data" / "rag-assistant" / "index").is_dir()
+    assert run_command("ask", DPO, cwd=tmp_path, **home).out == first.out
+
+
+def test_an_index_that_is_named_but_not_there(rag_alone: Run) -> None:
+    done = rag_alone("ask", DPO)
+    assert (done.code, done.out) == (1, "")
+    assert "There is no index at" in done.err
+    assert "hint: " in done.err
+    assert "rag-assistant index" in done.err
 
 
 def test_a_piped_answer_is_plain_text_with_sources_and_quotes(rag: Run) -> None:
@@ -158,7 +167,7 @@ def test_a_cold_ask_imports_no_llama_index(built: Path, tmp_path: Path) -> None:
     code = (
         "import sys\nfrom rag_assistant.cli import main\n"
         f"assert main(['ask', '--index', {str(built)!r}, {DPO!r}]) == 0\n"
-        "heavy = {'llama_index', 'gradio', 'openai', 'scipy', 'torch', 'rich'} & set(sys.modules)\n"
+        "heavy = {'llama_index', 'gradio', 'openai', 'torch', 'tiktoken', 'pandas'} & set(sys.modules)\n"
         "sys.exit(f'imported: {heavy}' if heavy else 0)"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, timeout=120)

@@ -137,7 +137,7 @@ def test_ask_at_a_terminal_has_links_and_wraps(built: Path, tmp_path: Path) -> N
     assert terminal.wait() == 0
     assert "\x1b]8;" in terminal.seen
     assert "Reward Model Learning vs. Direct Policy Optimization" in terminal.plain
-    assert max(len(line.rstrip()) for line in terminal.plain.split("\n")) <= 80
+    assert max(len(line.rstrip()) for line in re.split(r"[\r\n]+", terminal.plain)) <= 80
 
 
 def test_no_color_is_respected(built: Path, tmp_path: Path) -> None:
