@@ -202,8 +202,10 @@ def read_answer(raw: Mapping[str, Any], nearest: Sequence[Any] = ()) -> Answer:
         model=_text(raw.get("model")),
         prompt=PromptInfo(*(_text(prompt.get(name)) for name in ("name", "version", "sha256"))) if prompt else None,
         usage=Usage(
-            *(_number(usage.get(name)) for name in ("prompt_tokens", "completion_tokens", "cost")),  # type: ignore[arg-type]
-            int(usage.get("calls") or 0),
+            prompt_tokens=_count(usage.get("prompt_tokens")),
+            completion_tokens=_count(usage.get("completion_tokens")),
+            cost=_number(usage.get("cost")),
+            calls=_count(usage.get("calls")) or 0,
         ),
         timings_ms={_text(name): float(value) for name, value in timings.items()},
         draft=_text(raw.get("draft")),
@@ -258,5 +260,9 @@ def _list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
-def _number(value: Any) -> float | int | None:
-    return value if isinstance(value, int | float) and not isinstance(value, bool) else None
+def _number(value: Any) -> float | None:
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
+def _count(value: Any) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
