@@ -90,7 +90,7 @@ def opened(state: State, settings: Settings, **options: Any) -> Iterator[Assista
 
 @contextmanager
 def _quick_start() -> Iterator[None]:
-    """Imports the store's library while the model is loaded, and looks for no garbage meanwhile: a fifth less to wait."""
+    """Imports the store's library while the model is loaded, without looking for garbage: a fifth less to wait."""
     import numpy  # noqa: F401  # both sides need it; two threads must not begin on it at once
 
     def ahead() -> None:
