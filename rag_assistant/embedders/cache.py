@@ -139,9 +139,9 @@ class VectorCache:
     def _guarded(self) -> Iterator[None]:
         try:
             yield
-        except (sqlite3.Error, _UnknownLayoutError, OSError, OverflowError) as error:
+        except _ERRORS as error:
             code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_OK) & 0xFF
-            if not self.read_only and (code in _DAMAGED or isinstance(error, _UnknownLayoutError)):
+            if not self.read_only and (code in _DAMAGED or isinstance(error, ValueError)):
                 self._set_aside(error)
             else:
                 self.notices.append(f"The vectors kept in {self.path} can't be used now ({error}).")
@@ -161,13 +161,17 @@ class VectorCache:
                     f"The vectors kept in {self.path} were damaged; they are set aside as {aside.name}."
                 )
             self._open()
-        except (sqlite3.Error, _UnknownLayoutError, OSError):
+        except _ERRORS:
             self.close()
             self.notices.append(f"The vectors kept in {self.path} can't be used ({error}).")
 
 
-class _UnknownLayoutError(Exception):
+class _UnknownLayoutError(ValueError):
     pass
+
+
+# A damaged file's names get into sqlite's messages, which then can't be decoded: a ValueError.
+_ERRORS = (sqlite3.Error, OSError, ValueError)
 
 
 class CachingEncoder:

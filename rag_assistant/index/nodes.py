@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -11,22 +12,29 @@ from llama_index.core.schema import BaseNode, Document, NodeRelationship, TextNo
 
 from rag_assistant.types import Paper, Passage
 
+_SURROGATES = re.compile("[\ud800-\udfff]")
+
 
 def documents(papers: Iterable[Paper]) -> list[Document]:
     """The papers as LlamaIndex Documents: the abstract as text, title, year, venue and url as metadata."""
     return [
         Document(
             id_=paper.id,
-            text=paper.abstract,
+            text=_valid(paper.abstract),
             metadata={
-                "title": paper.title,
+                "title": _valid(paper.title),
                 "year": paper.year or "",
-                "venue": paper.venue or "",
-                "url": paper.url or "",
+                "venue": _valid(paper.venue or ""),
+                "url": _valid(paper.url or ""),
             },
         )
         for paper in papers
     ]
+
+
+def _valid(text: str) -> str:
+    """Lone surrogates can't be encoded as UTF-8; replaced one by one, so that offsets stay."""
+    return _SURROGATES.sub("\ufffd", text)
 
 
 class PassageParser(NodeParser):  # type: ignore[misc]
@@ -52,7 +60,7 @@ class PassageParser(NodeParser):  # type: ignore[misc]
         return [
             TextNode(
                 id_=passage.id,
-                text=passage.text,
+                text=_valid(passage.text),
                 start_char_idx=passage.start,
                 end_char_idx=passage.end,
                 metadata={"paper_id": passage.paper_id, "start": passage.start, "end": passage.end},

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -35,7 +37,7 @@ def test_windows_hold_every_sentence_whole_in_order_and_fit(texts: list[str], ro
         held |= inside
     assert held == whole
     assert [(w.start, w.end) for w in found] == sorted({(w.start, w.end) for w in found})
-    assert all(later.end > earlier.end for earlier, later in zip(found, found[1:], strict=False))
+    assert all(later.end > earlier.end for earlier, later in pairwise(found))
     assert [span_of(w.id) for w in found] == [("p:1", w.start, w.end) for w in found]
 
 
@@ -44,7 +46,7 @@ def test_an_abstract_that_fits_is_one_window_and_a_longer_one_overlaps() -> None
     assert len(windows(it, HashingEmbedder(max_tokens=200))) == 1
     found = windows(it, HashingEmbedder(max_tokens=31))
     assert len(found) > 2
-    for earlier, later in zip(found, found[1:], strict=False):
+    for earlier, later in pairwise(found):
         shared = (earlier.end - later.start) / (earlier.end - earlier.start)
         assert 0.1 < shared < 0.5
 
