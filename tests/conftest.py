@@ -9,8 +9,12 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
+
+if TYPE_CHECKING:
+    from rag_assistant import Assistant
 
 ROOT = Path(__file__).parent.parent
 _GUARD = Path(__file__).parent / "offline_guard"
@@ -76,3 +80,12 @@ def _offline() -> Iterator[None]:
 def offline_attempts() -> Callable[[], str]:
     """Returns, and forgets, the attempts so far: for testing the guard."""
     return attempts
+
+
+@pytest.fixture(scope="session")
+def assistant(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Assistant]:
+    """One assistant over the bundled corpus; tests read it only."""
+    from rag_assistant import Assistant
+
+    with Assistant.open(tmp_path_factory.mktemp("assistant") / "index", corpus=ROOT / "corpus") as opened:
+        yield opened
