@@ -148,8 +148,11 @@ def asked_part(text: str) -> str:
 def parts(question: str) -> tuple[str, ...]:
     """The questions of a text that asks several, each ending in its question mark; one part otherwise."""
     text = asked_part(clean(question))
-    pieces = [piece.strip() for piece in re.findall(r"[^?\uff1f]+[?\uff1f]+", text)]
-    rest = re.sub(r"^.*[?\uff1f]", "", text).strip()
+    pieces, start = [], 0
+    for marks in re.finditer(r"[?\uff1f]+", text):
+        pieces.append(text[start : marks.end()].strip())
+        start = marks.end()
+    rest = text[start:].strip()
     asked = [piece for piece in pieces if _has_content(piece)]
     if len(asked) < 2:
         return (text,) if text else ()
@@ -171,7 +174,7 @@ def _has_content(text: str) -> bool:
 
 
 def _side(text: str) -> str:
-    return re.split(r"[?;]|,\s+(?:and|when|in|for|with)\b", text)[0].strip(" ?.,:;")
+    return re.split(r"[?;]|,\s+(?:and|when|in|for|with)\b", text)[0].strip(" ?!.,:;")
 
 
 def _alternatives(text: str) -> tuple[str, ...]:
