@@ -11,18 +11,18 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from rag_assistant.background import document_probability
 from rag_assistant.embedders.base import Embedder, Encoded
-from rag_assistant.embedders.matching import best_cosines
-from rag_assistant.evidence import Evidence, EvidenceSentence, PaperEvidence, QuestionWord, coverage
+from rag_assistant.evidence import Evidence, PaperEvidence, QuestionWord
 from rag_assistant.index.manifest import Manifest
 from rag_assistant.index.opened import OpenIndex
 from rag_assistant.index.terms import stem, tokenize_question
 from rag_assistant.questions import is_acronym, is_content
+from rag_assistant.scoring import Candidate, Scores
 from rag_assistant.spelling import Spelling
 from rag_assistant.types import Filters, Hit, Paper, Passage
 
@@ -35,11 +35,7 @@ CANDIDATES = 50
 SCAN_ALL_UP_TO = 60
 """A corpus of at most this many papers is scored whole."""
 CARRIED_WEIGHT = 0.3
-_WEIGHTS = {"dense": 1.0, "lexical": 0.42, "coverage": 1.27, "sentence": 0.58}
-_WEIGHTS_WITHOUT_WORDS = {"dense": 1.0, "lexical": 0.92, "coverage": 0.0, "sentence": 0.0}
 _PRIOR_DOCUMENTS = 500
-_UNNAMED_MATCH = 0.7
-_FOCUS_BONUS = 0.15
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,14 +57,6 @@ class Query:
     ignored: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
-class _Candidate:
-    paper: Paper
-    window: Passage
-    dense: float
-    lexical: float | None
-
-
 class Retriever:
     """Searches one open index. Thread-safe; holds nothing that outlives a question but the index itself."""
 
@@ -77,7 +65,6 @@ class Retriever:
         self._embedder = embedder
         self._rerank = rerank
         self._spelling = Spelling(index.papers.values())
-        self._folded = {paper.id: _Folded.of(paper) for paper in index.papers.values()}
 
     def retrieve(self, query: Query, *, k: int, filters: Filters | None = None, scan: bool = False) -> Evidence:
         """The ``k`` best papers for the question, with all their sentences.
@@ -88,8 +75,6 @@ class Retriever:
             filters: Which papers to search.
             scan: Score every paper in reach, at most 500 of the best by dense search and BM25: for lists.
         """
-        import numpy as np
-
         allowed = self._allowed(filters)
         considered = len(self._index.papers) if allowed is None else len(allowed)
         corrections = self._spelling.corrections(
@@ -104,29 +89,27 @@ class Retriever:
         if not candidates:
             return Evidence(words, (), considered)
 
-        titles_and_sentences = self._index.encoded_texts([c.paper.id for c in candidates])
-        evidences: list[PaperEvidence] = []
-        for candidate in candidates:
-            title, sentences = titles_and_sentences[candidate.paper.id]
-            texts = [title, *sentences]
-            matches = self._matches(words, vectors, candidate.paper, texts)
-            cosines = np.stack([text.vector for text in texts]) @ encoded.vector
-            spans = self._index.sentences(candidate.paper.id)
-            rows = tuple(
-                EvidenceSentence(span, float(cosine), row)
-                for span, cosine, row in zip(spans, cosines[1:], matches[1:], strict=True)
-            )
-            evidences.append(self._scored(query, words, candidate, matches[0], rows))
-        evidences.sort(key=lambda evidence: (-evidence.hit.score, evidence.hit.paper.id))
-        if self._rerank is not None:
-            evidences = self._reranked(query.text, evidences)
-        top = tuple(_with_rank(evidence, rank) for rank, evidence in enumerate(evidences[:k], start=1))
-        return Evidence(words, top, considered, tuple(corrections.items()))
+        scores = Scores(candidates, words, [stem(word.text) for word in words], encoded, vectors, query.focus)
+        return Evidence(words, self._top(query, scores, k), considered, tuple(corrections.items()))
+
+    def _top(self, query: Query, scores: Scores, k: int) -> tuple[PaperEvidence, ...]:
+        if self._rerank is None:
+            return tuple(scores.evidence(at, rank) for rank, at in enumerate(scores.order[:k], start=1))
+        from rag_assistant.rerank import reranked
+
+        best = [(at, scores.evidence(at, rank)) for rank, at in enumerate(scores.order[:CANDIDATES], start=1)]
+        positions = {found.hit.paper.id: at for at, found in best}
+        order = reranked(self._rerank, query.text, [found.hit for _, found in best])[:k]
+        return tuple(scores.evidence(positions[name], rank, score) for rank, (name, score) in enumerate(order, start=1))
 
     def _allowed(self, filters: Filters | None) -> frozenset[str] | None:
         if not filters:
             return None
         return frozenset(paper_id for paper_id, folded in self._folded.items() if folded.passes(filters))
+
+    @cached_property
+    def _folded(self) -> dict[str, _Folded]:
+        return {paper.id: _Folded.of(paper) for paper in self._index.papers.values()}
 
     @property
     def all_papers(self) -> tuple[Paper, ...]:
@@ -183,7 +166,7 @@ class Retriever:
 
     def _candidates(
         self, query: Query, vector: NDArray[np.float32], allowed: frozenset[str] | None, limit: int
-    ) -> list[_Candidate]:
+    ) -> list[Candidate]:
         import numpy as np
 
         reach = self._index.papers.keys() if allowed is None else allowed
@@ -207,68 +190,23 @@ class Retriever:
             for passage, cosine in self._index.exact_cosines(vector, missing):
                 if passage.paper_id not in windows or cosine > windows[passage.paper_id][1]:
                     windows[passage.paper_id] = (passage, cosine)
+        encoded = self._index.encoded_texts([paper_id for paper_id in chosen if paper_id in windows])
         return [
-            _Candidate(self._index.papers[paper_id], *windows[paper_id], by_words.get(paper_id))
-            for paper_id in chosen
-            if paper_id in windows
+            self._candidate(paper_id, windows[paper_id], by_words.get(paper_id), *encoded[paper_id])
+            for paper_id in encoded
         ]
 
-    def _matches(
+    def _candidate(
         self,
-        words: tuple[QuestionWord, ...],
-        vectors: NDArray[np.float32],
-        paper: Paper,
-        texts: Sequence[Encoded],
-    ) -> list[tuple[float, ...]]:
-        sources = [paper.title, *(sentence.text for sentence in self._index.sentences(paper.id))]
-        stems = [self._index.stems(source) for source in sources]
-        if len(vectors):
-            close = best_cosines(vectors, [text.words for text in texts if text.words is not None]).tolist()
-        else:
-            close = [[0.0] * len(words)] * len(texts)
-        return [
-            tuple(
-                1.0 if stem(word.text) in held else value * (_UNNAMED_MATCH if word.named else 1.0)
-                for word, value in zip(words, row, strict=True)
-            )
-            for row, held in zip(close, stems, strict=True)
-        ]
-
-    def _scored(
-        self,
-        query: Query,
-        words: tuple[QuestionWord, ...],
-        candidate: _Candidate,
-        title: tuple[float, ...],
-        rows: tuple[EvidenceSentence, ...],
-    ) -> PaperEvidence:
-        weights = _WEIGHTS if self._embedder.has_words else _WEIGHTS_WITHOUT_WORDS
-        whole = coverage(words, tuple(max(c) for c in zip(title, *(row.matches for row in rows), strict=True)))
-        best = max((coverage(words, row.matches) for row in rows), default=0.0)
-        score = (
-            weights["dense"] * candidate.dense
-            + weights["lexical"] * (candidate.lexical or 0.0)
-            + weights["coverage"] * whole
-            + weights["sentence"] * best
-        ) / sum(weights.values())
-        score += _FOCUS_BONUS * (candidate.paper.id in query.focus)
-        hit = Hit(candidate.paper, candidate.window, 0, score, candidate.dense, candidate.lexical, whole)
-        return PaperEvidence(hit, title, rows, candidate.paper.id in query.focus)
-
-    def _reranked(self, question: str, evidences: list[PaperEvidence]) -> list[PaperEvidence]:
-        from rag_assistant.rerank import reranked
-
-        order = reranked(self._rerank, question, [evidence.hit for evidence in evidences[:CANDIDATES]])
-        by_id = {evidence.hit.paper.id: evidence for evidence in evidences}
-        return [_with_score(by_id[paper_id], score) for paper_id, score in order]
-
-
-def _with_rank(evidence: PaperEvidence, rank: int) -> PaperEvidence:
-    return replace(evidence, hit=replace(evidence.hit, rank=rank))
-
-
-def _with_score(evidence: PaperEvidence, score: float) -> PaperEvidence:
-    return replace(evidence, hit=replace(evidence.hit, score=score))
+        paper_id: str,
+        window: tuple[Passage, float],
+        lexical: float | None,
+        title: Encoded,
+        sentences: tuple[Encoded, ...],
+    ) -> Candidate:
+        paper, passages = self._index.papers[paper_id], self._index.sentences(paper_id)
+        stems = tuple(self._index.stems(text) for text in (paper.title, *(passage.text for passage in passages)))
+        return Candidate(paper, *window, lexical, (title, *sentences), passages, stems)
 
 
 def fold(text: str) -> str:
