@@ -46,6 +46,7 @@ _ORDINALS = {
     "last": -1,
     "latter": -1,
 }
+_FROM_THE_END = frozenset({"last", "latter"})
 _MARKER = re.compile(r"\s*\[\d+(?:\s*[,;–-]\s*\d+)*\]")
 _MIN_SENTENCE = 25
 _MAX_CARRIED = 12
@@ -106,49 +107,48 @@ def stand_alone(question: str, history: Sequence[Turn], papers: Iterable[Paper])
         named = _pick(ordinal, cited)
         if named is None:
             return Standalone(asked, unresolved=True)
-        rest = _ORDINAL.sub(" ", asked)
-        return _with(asked, rest, titles[named], (named,), only_focus=True, replaced=False, turns=turns)
+        return _about(asked, ordinal, titles[named], named)
     if refers and cited:
-        return _with(asked, asked, titles[cited[0]], tuple(cited), only_focus=False, replaced=False, turns=turns)
+        return _with(asked, titles[cited[0]], tuple(cited), replaced=False, turns=turns)
     previous = _topic(turns)
     if not previous:
         return Standalone(asked, unresolved=not own)
-    return _with(asked, asked, previous, tuple(cited), only_focus=False, replaced=bool(adds and own), turns=turns)
+    return _with(asked, previous, tuple(cited), replaced=bool(adds and own), turns=turns)
 
 
-def _with(
-    asked: str,
-    own_text: str,
-    context: str,
-    focus: tuple[str, ...],
-    *,
-    only_focus: bool,
-    replaced: bool,
-    turns: list[Turn],
-) -> Standalone:
-    own = {word.lower() for word in _content(own_text)}
-    if not own and only_focus:
-        # "What does the second one propose?" asks about the paper as a whole.
-        return Standalone(f"{asked.rstrip(' ?')} ({context})?", frozenset(), focus, only_focus=True)
+def _about(asked: str, ordinal: re.Match[str], title: str, paper: str) -> Standalone:
+    """The question with the paper's title in the place of the words that point to it."""
+    before, after = asked[: ordinal.start()], asked[ordinal.end() :]
+    own = {word.lower() for word in _content(f"{before} {after}")}
+    # "What does the second one propose?" has no word of its own: it asks about the paper as a whole.
+    carried = frozenset(word.lower() for word in _content(title)[:_MAX_CARRIED]) - own if own else frozenset()
+    return Standalone(f"{before}“{title}”{after}", carried, (paper,), only_focus=True)
+
+
+def _with(asked: str, context: str, focus: tuple[str, ...], *, replaced: bool, turns: list[Turn]) -> Standalone:
+    own = {word.lower() for word in _content(asked)}
     if not own:
         # "Why?" asks again what the question before asked.
         return Standalone(f"{asked.rstrip(' ?')} — {_topic(turns) or context}?", frozenset(), focus)
     carried = frozenset(word.lower() for word in _content(context)[:_MAX_CARRIED]) - own
-    return Standalone(f"{asked.rstrip(' ?')} ({context.rstrip(' ?')})?", carried, focus, only_focus, False, replaced)
+    return Standalone(f"{asked.rstrip(' ?')} ({context.rstrip(' ?')})?", carried, focus, replaced=replaced)
 
 
 def _topic(turns: list[Turn]) -> str:
     """The last question that has content of its own."""
     for question, _ in reversed(turns):
-        if _content(question):
+        if _content(question) and not _GREETING.fullmatch(question):
             return question.rstrip(" ?")
     return ""
 
 
 def _pick(ordinal: re.Match[str], cited: list[str]) -> str | None:
     which = (ordinal["which"] or ordinal["side"] or "").lower()
-    place = _ORDINALS[which] if which else int(ordinal["number"] or ordinal["paper"]) - 1
-    return cited[place] if -len(cited) <= place < len(cited) else None
+    if which:
+        place = _ORDINALS[which] % len(cited) if which in _FROM_THE_END else _ORDINALS[which]
+    else:
+        place = int(ordinal["number"] or ordinal["paper"]) - 1
+    return cited[place] if 0 <= place < len(cited) else None
 
 
 def cited_papers(answer: str, papers: Iterable[Paper]) -> list[str]:
