@@ -1,0 +1,169 @@
+"""Follow-up questions: what they leave out is put back from the turns before, without a model."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rag_assistant import Assistant, Paper
+from rag_assistant.conversation import Standalone, cited_papers, stand_alone
+from rag_assistant.types import Turn
+
+MEMORY = Paper(
+    "memory",
+    "Reducing Memory Overhead by Shared Backpropagation",
+    "Fine-tuning suffers from huge memory overhead. We propose the Approx-BP theory for that.",
+    ("Ada Author",),
+)
+ROBUST = Paper(
+    "robust",
+    "Fault Tolerant Learning by Meta Aggregation",
+    "Byzantine workers send wrong updates to the server. We introduce CTMA, an efficient meta-aggregator.",
+    ("Bo Author",),
+)
+MUSIC = Paper(
+    "music", "Aligning Music Generation", "MusicRL is finetuned from human feedback on music.", ("Cy Author",)
+)
+PAPERS = (ROBUST, MUSIC, MEMORY)
+ANSWER = (
+    "We propose the Approx-BP theory for that. [1] We introduce CTMA, an efficient meta-aggregator. [2] "
+    "MusicRL is finetuned from human feedback on music. [3]"
+)
+HISTORY: tuple[Turn, ...] = (("How is memory overhead reduced?", ANSWER),)
+
+
+def follow(question: str, history: tuple[Turn, ...] = HISTORY) -> Standalone:
+    return stand_alone(question, history, PAPERS)
+
+
+def test_what_stands_alone_is_left_alone() -> None:
+    assert follow("What is Approx-BP?") == Standalone("What is Approx-BP?")
+    assert follow("What is Approx-BP?", ()) == Standalone("What is Approx-BP?")
+
+
+def test_another_thing_in_the_place_of_one() -> None:
+    alone = follow("And DPO?", (("Does RLHF pay for wrong rewards?", "It does so, with a constant error."),))
+    assert alone.text.startswith("And DPO")
+    assert {"pay", "wrong", "rewards"} <= alone.carried
+    assert "dpo" not in alone.carried
+    assert alone.replaced
+    assert not alone.unresolved
+
+
+def test_its_carries_the_paper_last_cited() -> None:
+    alone = follow("What about its memory cost?")
+    assert MEMORY.title in alone.text
+    assert alone.focus[0] == "memory"
+    assert "backpropagation" in alone.carried
+    assert "memory" not in alone.carried  # it is the question's own word
+    assert not alone.only_focus
+
+
+@pytest.mark.parametrize(
+    ("question", "paper"),
+    [
+        ("the second one", "robust"),
+        ("What does the second paper introduce?", "robust"),
+        ("Tell me about the 2nd one", "robust"),
+        ("and the third one?", "music"),
+        ("What does [2] introduce?", "robust"),
+        ("What does paper 3 do?", "music"),
+        ("What does the first of them propose?", "memory"),
+        ("the last one?", "music"),
+        ("What does the former propose?", "memory"),
+    ],
+)
+def test_an_ordinal_names_one_cited_paper(question: str, paper: str) -> None:
+    alone = follow(question)
+    assert (alone.focus, alone.only_focus, alone.unresolved) == ((paper,), True, False)
+    assert {p.id: p.title for p in PAPERS}[paper] in alone.text
+
+
+def test_the_latter_of_two() -> None:
+    two = (("How?", ANSWER[: ANSWER.index(" MusicRL")]),)
+    assert follow("And the latter?", two).focus == ("robust",)
+
+
+@pytest.mark.parametrize("question", ["the fifth one", "What does [9] say?", "What does [0] say?", "paper 7?"])
+def test_an_ordinal_beyond_what_was_cited_is_unresolved(question: str) -> None:
+    alone = follow(question)
+    assert alone.unresolved
+    assert alone.focus == ()
+
+
+def test_why_asks_the_question_before_again() -> None:
+    alone = follow("Why?")
+    assert "How is memory overhead reduced" in alone.text
+    assert alone.text.startswith("Why")
+    assert "memory" in alone.focus
+    assert not alone.unresolved
+
+
+def test_what_was_asked_two_turns_ago_is_found_behind_an_empty_turn() -> None:
+    alone = follow("Why?", (*HISTORY, ("Thanks!", "You can ask about the papers.")))
+    assert "memory overhead" in alone.text.lower()
+
+
+def test_the_latest_answer_with_papers_counts() -> None:
+    later = (*HISTORY, ("What of music?", "MusicRL is finetuned from human feedback on music. [1]"))
+    assert follow("What does it need?", later).focus == ("music",)
+
+
+@pytest.mark.parametrize("question", ["Thanks!", "thank you very much", "Hi", "Hello!", "ok, great", "Good morning"])
+@pytest.mark.parametrize("history", [(), HISTORY])
+def test_greetings_ask_nothing(question: str, history: tuple[Turn, ...]) -> None:
+    assert follow(question, history).unresolved
+
+
+@pytest.mark.parametrize("question", ["What is it?", "the second one", "Why?", "And that?", "[2]", "the latter?"])
+def test_a_reference_to_nothing_is_unresolved(question: str) -> None:
+    assert follow(question, ()).unresolved
+    assert follow(question, (("", ""), ("  ", "x"))).unresolved
+
+
+def test_papers_are_recognised_by_sentences_and_titles_in_the_order_of_the_text() -> None:
+    text = f"Nearest: “{MEMORY.title}”.\nByzantine workers send wrong updates to the server. [1]"
+    assert cited_papers(text, PAPERS) == ["memory", "robust"]
+    assert cited_papers("", PAPERS) == []
+    assert cited_papers("Nothing of that kind stands in any of them.", PAPERS) == []
+
+
+def test_a_follow_up_is_answered_from_the_paper_it_refers_to(assistant: Assistant) -> None:
+    first = assistant.ask("What is CTMA?")
+    history: list[Turn] = [(first.question, first.text)]
+    who = assistant.ask("Who wrote it?", history=history)
+    assert "Tehila Dahan" in who.text
+    assert "Fault Tolerant ML" in who.standalone_question
+    assert [citation.paper.id for citation in who.citations] == ["dahan24a"]
+
+    both = assistant.ask("Does DPO keep its advantage when the true reward is not realizable?")
+    listed = assistant.ask("Which papers are about alignment with human feedback?", history=history)
+    second = listed.citations[1].paper
+    asked = assistant.ask("Who wrote the second one?", history=[*history, (listed.question, listed.text)])
+    assert [citation.paper.id for citation in asked.citations] == [second.id]
+    assert second.authors[0] in asked.text
+
+    assert assistant.ask("Why?", history=[(both.question, both.text)]).standalone_question != "Why?"
+    assert assistant.ask("the ninth one? [9]", history=history).status == "clarify"
+    assert assistant.ask("Thanks!", history=history).status == "clarify"
+
+
+WORDS = (
+    "it its that [1] [2] [99] the second one former latter paper 3 and or why CTMA memory how about é \ud800".split()
+)
+
+
+@settings(deadline=None, max_examples=100)
+@given(
+    st.lists(st.sampled_from(WORDS), max_size=8).map(" ".join),
+    st.lists(
+        st.tuples(st.text(max_size=40), st.one_of(st.text(max_size=80), st.sampled_from([ANSWER, MUSIC.title]))),
+        max_size=3,
+    ),
+)
+def test_no_conversation_breaks_it(question: str, history: list[Turn]) -> None:
+    alone = stand_alone(question, history, PAPERS)
+    assert set(alone.focus) <= {paper.id for paper in PAPERS}
+    assert all(word in alone.text.lower() for word in alone.carried)
+    assert not (alone.only_focus and len(alone.focus) != 1)
