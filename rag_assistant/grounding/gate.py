@@ -19,10 +19,11 @@ SENTENCE_COSINE = 0.42
 """So is one whose window and best sentence are this close to a question in other words."""
 ASPECT_COVERAGE = 0.6
 ASPECT_MISSING = 0.34
+TOGETHER = 0.6
 
 _NUMBER = re.compile(
     r"\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|hundred|thousand|million|billion|half|"
-    r"twice|double|doubles|triple|third|quarter|several|dozen)\b|O\s*\(|\\mathcal\{?O|\\tilde",
+    r"twice|double|doubles|triple|third|quarter|several|dozen)\b|(?-i:\bO)\s*(?:\\left\s*)?\(|\\mathcal\{?O|\\tilde",
     re.IGNORECASE,
 )
 
@@ -44,8 +45,20 @@ class Judgement:
     coverage: float
 
 
-def judge(words: tuple[QuestionWord, ...], paper: PaperEvidence, answer_type: AnswerType = "any") -> Judgement:
-    """Judges whether one paper answers a question."""
+def judge(
+    words: tuple[QuestionWord, ...],
+    paper: PaperEvidence,
+    answer_type: AnswerType = "any",
+    sought: tuple[str, ...] = (),
+) -> Judgement:
+    """Judges whether one paper answers a question.
+
+    Args:
+        words: The question's content words.
+        paper: The paper, with how closely it matches them.
+        answer_type: What a sentence that answers must hold.
+        sought: Words of the question that a sentence which answers must match together.
+    """
     matches = paper.matches
     own = [(word, match) for word, match in zip(words, matches, strict=True) if not word.carried]
     total = sum(word.weight for word, _ in own)
@@ -61,7 +74,16 @@ def judge(words: tuple[QuestionWord, ...], paper: PaperEvidence, answer_type: An
     )
     if says and answer_type == "number":
         says = any(has_number(sentence.passage.text) for sentence in near_best(words, paper))
+    if says and len(sought) > 1:
+        says = _together(words, paper, sought)
     return Judgement(on_topic, says, tuple(word.text for word, _ in missing), own_coverage)
+
+
+def _together(words: tuple[QuestionWord, ...], paper: PaperEvidence, sought: tuple[str, ...]) -> bool:
+    """Whether one sentence, or the title, comes near every word that is sought."""
+    places = [at for at, word in enumerate(words) if word.text.lower() in sought]
+    rows = (paper.title_matches, *(sentence.matches for sentence in paper.sentences))
+    return any(all(row[at] >= TOGETHER for at in places) for row in rows)
 
 
 def near_best(words: tuple[QuestionWord, ...], paper: PaperEvidence, within: float = 0.3) -> list[EvidenceSentence]:
