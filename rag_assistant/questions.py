@@ -21,6 +21,7 @@ from rag_assistant.question_patterns import (
     MULTI,
     RATES,
     REASON,
+    SOUGHT,
     YESNO,
     Field,
 )
@@ -55,6 +56,12 @@ ASKING_WORDS = frozenset(
 )
 """Words that people ask with, about papers: they rarely stand in the sentence that answers."""
 
+GENERIC_WORDS = frozenset(
+    """kind kinds type types sort form forms aspect aspects way ways thing things part parts role reason reasons purpose
+    problem problems class classes property properties quantity quantities measure level effect effects""".split()
+)
+"""Nouns that stand for whatever is sought, and so needn't stand in the answer."""
+
 BIBLIOGRAPHY_WORDS = frozenset(
     """wrote write written writes writer writers coauthor coauthors coauthored authored link links url page webpage
     website openreview pdf proceedings doi year date published publication venue conference journal title titled
@@ -78,6 +85,8 @@ class QuestionForm:
         multi: Whether the wording asks across papers.
         counts: Whether a list is wanted as a number ("how many papers").
         cut: Whether the question was longer and has been cut.
+        sought: What "which learning rate did ..." names as sought, content words in lower case: a sentence that answers
+            speaks of just that.
         alternatives: For lists, what "A, B or C" offers, each as it stands in the question.
     """
 
@@ -91,6 +100,7 @@ class QuestionForm:
     counts: bool = False
     cut: bool = False
     alternatives: tuple[str, ...] = ()
+    sought: tuple[str, ...] = ()
 
 
 def clean(text: str) -> str:
@@ -124,12 +134,12 @@ def analyse(question: str) -> QuestionForm:
             return QuestionForm(text, "comparison", sides=sides, multi=True, cut=cut)
     if FIGURE.search(text):
         answer_type: AnswerType = "number" if COUNTS.search(text) or RATES.search(text) else "any"
-        return QuestionForm(text, "figure", answer_type, multi=multi, cut=cut)
+        return QuestionForm(text, "figure", answer_type, multi=multi, cut=cut, sought=_sought(text))
     if YESNO.match(text):
         return QuestionForm(text, "yesno", multi=multi, cut=cut)
     if REASON.search(text):
         return QuestionForm(text, "fact", "reason", multi=multi, cut=cut)
-    return QuestionForm(text, "fact", multi=multi, cut=cut)
+    return QuestionForm(text, "fact", multi=multi, cut=cut, sought=_sought(text))
 
 
 def asked_part(text: str) -> str:
@@ -175,6 +185,13 @@ def _has_content(text: str) -> bool:
 
 def _side(text: str) -> str:
     return re.split(r"[?;]|,\s+(?:and|when|in|for|with)\b", text)[0].strip(" ?!.,:;")
+
+
+def _sought(text: str) -> tuple[str, ...]:
+    match = SOUGHT.search(text)
+    head = re.split(r"\b(?:of|on|in|for|to|with|from|among|between|about)\b", match[1].lower())[0] if match else ""
+    words = re.findall(r"[^\W_]+", head)
+    return tuple(word for word in words if is_content(word) and word not in GENERIC_WORDS)
 
 
 def _alternatives(text: str) -> tuple[str, ...]:

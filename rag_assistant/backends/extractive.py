@@ -20,6 +20,7 @@ MULTI_PAPER_MARGIN = 0.16
 LIST_COVERAGE = 0.74
 LIST_WEAKEST = 0.6
 LIST_MISSING = 0.25
+ALTERNATIVE = 0.7
 MAX_LISTED = 20
 MAX_PAPERS = 3
 OPEN_SHARE = 0.2
@@ -54,7 +55,7 @@ def _draft(position: int, paper: PaperEvidence, sentence: int) -> Draft:
 
 
 def _judgements(form: QuestionForm, evidence: Evidence) -> list[Judgement]:
-    return [judge(evidence.words, paper, form.answer_type) for paper in evidence.papers]
+    return [judge(evidence.words, paper, form.answer_type, form.sought) for paper in evidence.papers]
 
 
 def _refusal(evidence: Evidence, judgements: list[Judgement]) -> Refusal:
@@ -85,7 +86,7 @@ def _sentences(form: QuestionForm, evidence: Evidence) -> Iterator[Piece]:
     for index in chosen[1:]:
         if form.multi or ranked(form, evidence.words, evidence.papers[index])[0][0] >= best_sentence - margin:
             told.append(index)
-    complement = _complement(evidence, judgements, told)
+    complement = _complement(evidence, judgements, told) if _asks_for_several(form) else None
     for place, index in enumerate(told):
         limit = 3 if len(told) == 1 else (2 if place == 0 and len(told) == 2 else 1)
         for sentence in smallest_set(form, evidence.words, evidence.papers[index], limit):
@@ -97,6 +98,10 @@ def _sentences(form: QuestionForm, evidence: Evidence) -> Iterator[Piece]:
             range(len(paper.sentences)), key=lambda at: _subset(evidence.words, paper.sentences[at].matches, words)
         )
         yield _draft(index, paper, best)
+
+
+def _asks_for_several(form: QuestionForm) -> bool:
+    return form.multi or " and " in form.text
 
 
 def _complement(evidence: Evidence, judgements: list[Judgement], told: list[int]) -> tuple[int, tuple[int, ...]] | None:
@@ -212,7 +217,10 @@ def _belongs(form: QuestionForm, words: tuple[QuestionWord, ...], paper: PaperEv
     if len(alternatives) > 1:
         listed = {at for side in alternatives for at in side}
         rest = tuple(at for at in range(len(words)) if at not in listed)
-        return any(_subset(words, matches, (*side, *rest)) >= LIST_COVERAGE for side in alternatives)
+        return any(
+            min(matches[at] for at in side) >= ALTERNATIVE and _subset(words, matches, (*side, *rest)) >= LIST_COVERAGE
+            for side in alternatives
+        )
     total = sum(word.weight for word in words)
     missing = sum(word.weight for word, match in zip(words, matches, strict=True) if match < LIST_WEAKEST)
     return coverage(words, matches) >= LIST_COVERAGE and missing <= LIST_MISSING * total

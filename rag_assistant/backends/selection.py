@@ -19,6 +19,7 @@ DEFINITION_BONUS = 0.15
 TOPIC_SHARE = 0.5
 """What a word weighs for the choice of a sentence if the paper's title says it already: all its sentences are about it."""
 CONTRIBUTION_BONUS = 0.05
+NOVELTY_MALUS = 0.15
 GAIN = 0.07
 """A further sentence must raise the weighted coverage of the question by this much, or nearly tie with the best."""
 TIE = 0.02
@@ -29,6 +30,7 @@ _CONTRIBUTION = re.compile(
     r"develop|deriv|establish|find|found|reveal|demonstrat|achiev|analy[sz]|investigat|design|observ|indicat|suggest|validat)\w*",
     re.IGNORECASE,
 )
+_NOVELTY = re.compile(r"\b(?:to the best of our knowledge|to our knowledge|we are the first to)\b", re.IGNORECASE)
 _REASON = re.compile(
     r"\b(?:because|since|due|caus\w+|reasons?|therefore|thus|leads?|led|"
     r"results? in|as a result|hence|owing|so that|in order to|attributable)\b",
@@ -48,7 +50,9 @@ def sentence_score(form: QuestionForm, words: tuple[QuestionWord, ...], paper: P
         score += TYPE_BONUS / 2
     if len(words) <= MAX_DEFINED and any(f"({word.text})" in text for word in words if word.named):
         score += DEFINITION_BONUS
-    if _CONTRIBUTION.search(text):
+    if _NOVELTY.search(text):
+        score -= NOVELTY_MALUS
+    elif _CONTRIBUTION.search(text):
         score += CONTRIBUTION_BONUS
     return score
 

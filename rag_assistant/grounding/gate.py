@@ -19,7 +19,8 @@ SENTENCE_COSINE = 0.42
 """So is one whose window and best sentence are this close to a question in other words."""
 ASPECT_COVERAGE = 0.6
 ASPECT_MISSING = 0.34
-TOGETHER = 0.6
+TOGETHER = 0.5
+"""From this match on a word that is sought counts as spoken of."""
 
 _NUMBER = re.compile(
     r"\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|hundred|thousand|million|billion|half|"
