@@ -17,7 +17,7 @@ POSITION_WEIGHT = 0.06
 TYPE_BONUS = 0.2
 DEFINITION_BONUS = 0.15
 TOPIC_SHARE = 0.5
-"""What a word weighs for the choice of a sentence if the paper's title says it already: all its sentences are about it."""
+"""What a word weighs in the choice of a sentence if the title says it already: all sentences are about that."""
 CONTRIBUTION_BONUS = 0.05
 NOVELTY_MALUS = 0.15
 GAIN = 0.07
