@@ -36,12 +36,16 @@ def ui(
 ) -> None:
     """Serve the chat UI in the browser, until Ctrl-C."""
     del verbose, debug
+    from rag_assistant.ui.login import require_login, taken_from_environment
+
     state: State = context.obj
+    known = taken_from_environment(login)
+    require_login(host, known, allow_public=allow_public)  # before the seconds that loading Gradio takes
     settings = load_settings(config, index=index, backend=backend, embedder=embedder)
     state.detail("loading the page")
     from rag_assistant.ui import launch
 
-    with launch(settings, host, port, backends=offer or (), login_file=login, allow_public=allow_public) as page:
+    with launch(settings, host, port, backends=offer or (), login=known, allow_public=allow_public) as page:
         emit(page.url, end="\n")
         say("Open this address in a browser; Ctrl-C stops the server.")
         page.wait()

@@ -119,5 +119,5 @@ def _filters(years: Any, venues: Any, authors: Any, ids: Any) -> Filters | None:
     if years:
         first, last = years
         span = (None if first is None else int(first), None if last is None else int(last))
-    texts = [tuple(str(one) for one in values or ()) for values in (venues, authors, ids)]
+    texts = [tuple(str(one) for one in values or () if str(one).strip()) for values in (venues, authors, ids)]
     return Filters(span, *texts) or None

@@ -65,7 +65,7 @@ def launch(
     port: int | None = 7860,
     *,
     backends: Sequence[str] = (),
-    login_file: Path | None = None,
+    login: Mapping[str, str] | None = None,
     allow_public: bool = False,
     running: int = 4,
     waiting: int = 60,
@@ -77,7 +77,7 @@ def launch(
         host: The address to listen at.
         port: The port; ``None`` takes a free one from 7860 on.
         backends: Further backends that visitors may choose; nothing else can be chosen.
-        login_file: Names and passwords, ``name:password`` a line; by default ``RAG_UI_USER`` and ``RAG_UI_PASSWORD``.
+        login: Passwords by name; by default ``RAG_UI_USER`` and ``RAG_UI_PASSWORD``, where they are set.
         allow_public: Whether to listen without a login at an address that others can reach.
         running: How many questions are answered at once.
         waiting: How many more may wait; one more is told that the assistant is busy.
@@ -85,7 +85,7 @@ def launch(
     Raises:
         InputError: A public address without a login, a login that can't be used, or a port that is taken.
     """
-    known = credentials(login_file)
+    known = credentials() if login is None else login
     require_login(host, known, allow_public=allow_public)
     service = Service(settings, backends=backends, running=running, waiting=waiting)
     blocks = build(service)

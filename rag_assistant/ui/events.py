@@ -108,9 +108,7 @@ class Events:
             views.chat_list(book),
         )
         try:
-            choices = Choices(
-                backend, _whole(k), _year(first_year), _year(last_year), tuple(venues or ()), tuple(authors or ())
-            )
+            choices = Choices(backend, _whole(k), _year(first_year), _year(last_year), _named(venues), _named(authors))
             async for html in started.run(choices, str(sent.get("about") or "")):
                 yield (gr.skip(), gr.skip(), html, gr.skip(), gr.skip())
             done = started.finished()
@@ -275,6 +273,11 @@ def _place(value: Any, chat: Chat) -> int | None:
     """A number of an exchange of this chat, as the page sent it; else ``None``."""
     known = isinstance(value, int) and not isinstance(value, bool) and 0 <= value < len(chat.exchanges)
     return value if known else None
+
+
+def _named(values: list[str] | None) -> tuple[str, ...]:
+    """Without the empty text that a drop-down adds when it loses focus."""
+    return tuple(value for value in values or () if value.strip())
 
 
 def _year(value: str | float | None) -> int | None:

@@ -43,12 +43,13 @@ def about_corpus(papers: Sequence[Paper]) -> str:
 
 
 async def examples(assistant: Assistant) -> tuple[str, ...]:
-    """Up to four questions of different kinds that this assistant answers."""
+    """Up to four questions of different kinds; where no model has to be waited for, only such as are answered."""
+    free = assistant.settings.backend == "extractive"
     kept: dict[str, str] = {}
     for tried, (kind, question) in enumerate(candidates(assistant.papers()[:_MOST_READ])):
         if tried >= _MOST_TRIED or len(kept) >= WANTED:
             break
-        if kind not in kept and (await assistant.aask(question)).status == "answered":
+        if kind not in kept and (not free or (await assistant.aask(question)).status == "answered"):
             kept[kind] = question
     return tuple(kept.values())
 

@@ -32,6 +32,14 @@ def credentials(file: Path | None = None) -> Mapping[str, str]:
     return {user: password} if user else {}
 
 
+def taken_from_environment(file: Path | None = None) -> Mapping[str, str]:
+    """As :func:`credentials`; the two variables leave the environment, so that no child process gets them."""
+    known = credentials(file)
+    for name in (USER_VARIABLE, PASSWORD_VARIABLE):
+        os.environ.pop(name, None)
+    return known
+
+
 def _from_file(file: Path) -> Mapping[str, str]:
     try:
         lines = file.read_text(encoding="utf-8").splitlines()

@@ -62,7 +62,9 @@ class Down(_Both):
     name = "down"
 
     def pieces(self, prompt: Prompt) -> Iterator[Piece]:
-        raise BackendUnreachable("No answer from http://127.0.0.1:9/v1.", hint="start the model server, or choose another backend")
+        raise BackendUnreachable(
+            "No answer from http://127.0.0.1:9/v1.", hint="start the model server, or choose another backend"
+        )
 
 
 class Broken(_Both):

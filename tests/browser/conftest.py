@@ -15,6 +15,7 @@ import pytest
 from tests.ui.served import served
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+BACKENDS = ("Slow", "Down", "Broken")
 _MISSING = "no browser: apt-get install chromium fonts-dejavu-core, and pip install playwright"
 
 
@@ -55,8 +56,9 @@ def required() -> bool:
 
 @pytest.fixture(scope="session")
 def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The page over the bundled papers."""
-    with served(tmp_path_factory.mktemp("ui")) as address:
+    """The page over the bundled papers, with the tests' backends to choose from."""
+    offers = [flag for name in BACKENDS for flag in ("--offer", f"tests.browser.backends:{name}")]
+    with served(tmp_path_factory.mktemp("ui"), *offers) as address:
         yield address
 
 
@@ -118,6 +120,15 @@ def ask(page: Any, question: str) -> Any:
     page.fill("#question", question)
     page.press("#question", "Enter")
     page.wait_for_function(
-        "n => document.querySelectorAll('#conversation .turn').length > n && !document.body.matches('.running')", arg=before
+        "n => document.querySelectorAll('#conversation .turn').length > n && !document.body.matches('.running')",
+        arg=before,
     )
     return page.locator("#conversation .turn").last
+
+
+def choose_backend(page: Any, name: str) -> None:
+    """In the settings drawer."""
+    page.click("[data-drawer=settings-drawer]")
+    page.get_by_label("Answers written by").click()
+    page.get_by_role("option", name=name).click()
+    page.click("[data-do=close]")

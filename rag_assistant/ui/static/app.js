@@ -3,7 +3,7 @@ window.rag = (() => {
   "use strict";
   const $ = (selector, root = document) => root.querySelector(selector);
   const $$ = (selector, root = document) => [...root.querySelectorAll(selector)];
-  const KEY = "rag-assistant-chats", THEME = "rag-assistant-theme";
+  const KEY = "rag-assistant-chats", THEME = "rag-assistant-theme", DRAFT = "rag-assistant-draft";
   let send = null, running = false, edit = null, about = null, lastCite = null, pinned = null, stale = false;
 
   // --- theme: as the system says, until someone chooses
@@ -224,9 +224,13 @@ window.rag = (() => {
     if (event.target.matches(".composer")) { event.preventDefault(); ask(question().value); }
     if (event.target.matches(".word")) { event.preventDefault(); send.act({ do: "feedback", turn: Number(event.target.dataset.turn), word: event.target.elements.word.value }); say("Kept."); }
   });
+  // Escape closes a list of choices first; looked at before the list has handled the key.
+  let listWasOpen = false;
+  document.addEventListener("keydown", event => { listWasOpen = !!event.target.matches?.("[role=combobox][aria-expanded=true]"); }, true);
   document.addEventListener("keydown", event => {
     if (event.target.id === "question" && event.key === "Enter" && !event.shiftKey && !event.isComposing) { event.preventDefault(); ask(event.target.value); }
     if (event.key === "Escape") {
+      if (listWasOpen) return;
       if (tip) hideTip();
       else if ($(".drawer.open")) { const opener = $(`[data-drawer="${$(".drawer.open").id}"]`); closeDrawers(); opener?.focus(); }
       else if (running) stop();
@@ -244,10 +248,14 @@ window.rag = (() => {
   addEventListener("storage", event => {
     if (event.key !== KEY || event.newValue === null) return;
     stale = true;
-    if (document.hidden && !running && question() && !question().value) location.reload();
-    else say("The chats were changed in another tab; reload to see them.");
   });
-  document.addEventListener("visibilitychange", () => { if (!document.hidden && stale && !running && !question().value) location.reload(); });
+  function refresh() {
+    if (!stale || running || document.hidden) return;
+    sessionStorage.setItem(DRAFT, question().value);
+    location.reload();
+  }
+  document.addEventListener("visibilitychange", refresh);
+  addEventListener("focus", refresh);
 
   // --- after every change of the page
   let following = true;
@@ -277,6 +285,9 @@ window.rag = (() => {
     paint();
     watch.observe($("#page"), { childList: true, subtree: true, characterData: true });
     typeset(document);
+    question().value = sessionStorage.getItem(DRAFT) || "";
+    sessionStorage.removeItem(DRAFT);
+    fit();
     document.body.dataset.ready = "1";
   }
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", paint);
