@@ -215,12 +215,13 @@ class Run:
         hits: dict[str, Hit] = {}
         for evidence in self._evidences:
             for hit in hits_of(evidence):
-                if hit.rank <= self.k or hit.paper.id in cited:
+                # A record that was looked through for a name wasn't found by what it says.
+                if (hit.rank <= self.k and hit.passage.text) or hit.paper.id in cited:
                     hits.setdefault(hit.paper.id, hit)
         return tuple(replace(hit, rank=rank) for rank, hit in enumerate(hits.values(), start=1))
 
     def _refusal_text(self, refusal: Refusal, evidence: Evidence) -> str:
-        nearest = tuple(paper.hit.paper for paper in evidence.papers[:NEAREST])
+        nearest = tuple(paper.hit.paper for paper in evidence.papers[:NEAREST] if paper.hit.passage.text)
         return refusal_text(refusal, nearest, evidence.considered)
 
 
