@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from rag_assistant.cli import asking, chat, health, library, ui
+from rag_assistant.cli import asking, chat, evaluating, health, library, retrieving, ui
 from rag_assistant.cli import options as o
 from rag_assistant.cli.state import emit
 
@@ -52,3 +52,21 @@ app.command()(chat.chat)
 app.command()(ui.ui)
 app.command()(health.doctor)
 app.command()(health.config)
+
+evals = typer.Typer(invoke_without_command=True, rich_markup_mode=None, pretty_exceptions_enable=False)
+
+
+@evals.callback()
+def _evals(context: typer.Context) -> None:
+    """Measure answers on a set of questions, and compare runs."""
+    if context.invoked_subcommand is None:
+        emit(context.get_help(), end="\n")
+
+
+evals.command()(evaluating.run)
+evals.command()(evaluating.show)
+evals.command()(evaluating.diff)
+evals.command()(evaluating.baseline)
+evals.command()(evaluating.validate)
+evals.command()(retrieving.retrieval)
+app.add_typer(evals, name="eval")

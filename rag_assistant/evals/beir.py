@@ -175,6 +175,25 @@ def evaluate_retrieval(
     return RetrievalRun(name, scores, estimates, errors)
 
 
+def bm25(papers: Sequence[Paper]) -> Rank:
+    """BM25 alone over titles and abstracts, as the index counts it: what a search has to beat.
+
+    Papers that share no word with a query aren't ranked; of equal scores the first paper in the set comes first.
+    """
+    from rag_assistant.index.lexical import Lexical
+    from rag_assistant.index.terms import tokenize_question
+
+    ids = [paper.id for paper in papers]
+    lexical = Lexical.of(papers)
+
+    def rank(query: str) -> list[str]:
+        scores = lexical.scores(tokenize_question(query)).tolist()
+        order = sorted((n for n, score in enumerate(scores) if score > 0), key=lambda n: (-scores[n], n))
+        return [ids[n] for n in order[:DEPTH]]
+
+    return rank
+
+
 def render_retrieval(runs: Sequence[RetrievalRun], *, seed: int = 0) -> str:
     """The runs side by side as a Markdown table; p-values are of the difference to the last one (the baseline)."""
     from rag_assistant.evals.report import table

@@ -64,7 +64,8 @@ def load_run(path: Path | str) -> Run:
         rows = tuple(Row.from_dict(r, timings.get((r["id"], r["probe"]))) for r in records)
     except (KeyError, TypeError, AttributeError):
         raise LoadError(f"{path} is not a run of this version.", hint="run the eval again") from None
-    return Run(header, rows, folder, bool(header.get("interrupted")))
+    # A process that was killed had no time to write that it was interrupted.
+    return Run(header, rows, folder, bool(header.get("interrupted")) or not header.get("finished"))
 
 
 def _json_of(path: Path) -> dict[str, Any]:
@@ -160,7 +161,9 @@ def write_baseline(run: Run, path: Path | str) -> None:
     rows: Sequence[str] = [
         json.dumps(row.to_dict(with_answer=False), ensure_ascii=False, sort_keys=True) for row in run.main
     ]
-    header = json.dumps(run.header, ensure_ascii=False, sort_keys=True)
+    # The command names folders of the machine it ran on.
+    kept = {name: value for name, value in run.header.items() if name != "command"}
+    header = json.dumps(kept, ensure_ascii=False, sort_keys=True)
     _replace(Path(path), '{"header": ' + header + ',\n"rows": [\n' + ",\n".join(rows) + "\n]}\n")
 
 

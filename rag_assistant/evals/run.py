@@ -42,6 +42,7 @@ def evaluate(
     seed: int = 0,
     probes: bool = True,
     progress: Callable[[Progress], object] | None = None,
+    command: Mapping[str, Any] | None = None,
 ) -> Run:
     """Asks every question, one after the other, and scores each answer as it comes.
 
@@ -60,6 +61,7 @@ def evaluate(
         probes: Also ask each answerable follow-up without its history and in its stand-alone form, which is what the
             share of the gap that is closed is measured by.
         progress: Called after each row, and once before the first.
+        command: What it takes to begin the same run again, for the header; a resumed run keeps what it began with.
 
     Raises:
         InputError: ``system`` can't be asked, ``out`` holds another run, or the run to resume was of something else.
@@ -67,7 +69,7 @@ def evaluate(
     dataset = Dataset.load() if dataset is None else dataset
     ask = _asker(system)
     chosen = resolve(metrics)
-    header = header_of(system, dataset, [metric.name for metric in chosen], seed)
+    header = {**header_of(system, dataset, [metric.name for metric in chosen], seed), "command": dict(command or {})}
     folder = Path(out) if out is not None else None
     kept: dict[tuple[str, str], Row] = {}
     if resume and folder is None:
@@ -125,14 +127,20 @@ def _kept(
 ) -> tuple[dict[str, Any], dict[tuple[str, str], Row]]:
     earlier = load_run(folder)
     for name in ("set", "system", "metrics", "seed", "commit", "versions"):
-        now = header[name]
-        if earlier.header.get(name) != now:
+        if _content(earlier.header.get(name)) != _content(header[name]):
             raise InputError(
                 f"The run in {folder} was of another {name}.", hint="start a new run, or go back to what it was of"
             )
     current = {case.id: case.sha256 for case in dataset}
     kept = {row.key: row for row in earlier.rows if not row.failed and current.get(row.id) == row.case_sha256}
-    return {**header, "created": earlier.header["created"]}, kept
+    return {**header, **{name: earlier.header.get(name) for name in ("created", "command")}}, kept
+
+
+def _content(value: Any) -> Any:
+    """Without what differs between two indexes of the same papers."""
+    if not isinstance(value, Mapping):
+        return value
+    return {key: _content(entry) for key, entry in value.items() if key not in ("created", "generation")}
 
 
 def _work(

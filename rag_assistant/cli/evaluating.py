@@ -1,0 +1,276 @@
+"""``eval run``, ``show``, ``diff``, ``baseline`` and ``validate``."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import asdict
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from rag_assistant.cli import options as o
+from rag_assistant.cli.session import load_settings, opened, reporting
+from rag_assistant.cli.state import State, emit, emit_json
+from rag_assistant.errors import InputError
+
+if TYPE_CHECKING:
+    from rag_assistant.assistant import Assistant
+    from rag_assistant.evals import Dataset, Progress, Run
+
+_INTERRUPTED = 130
+_TOLD = 5
+RunPath = Annotated[Path, typer.Argument(metavar="RUN", help="A run's folder, or a baseline file.")]
+Papers = Annotated[
+    list[Path] | None,
+    typer.Option("--papers", metavar="PATH", help="Papers that the set is about; repeatable.", show_default="bundled"),
+]
+
+
+def run(
+    context: typer.Context,
+    questions: Annotated[
+        Path | None, typer.Option("--set", metavar="FILE", help="The eval set.", show_default="the bundled one")
+    ] = None,
+    split: Annotated[
+        str | None, typer.Option("--split", metavar="NAME", help="dev, test or all.", show_default="all")
+    ] = None,
+    category: Annotated[
+        list[str] | None, typer.Option("--category", metavar="NAME", help="Only questions of this kind; repeatable.")
+    ] = None,
+    limit: Annotated[
+        int | None, typer.Option("--limit", metavar="N", help="At most so many questions.", show_default="no limit")
+    ] = None,
+    metric: Annotated[
+        list[str] | None,
+        typer.Option("--metric", metavar="NAME", help="A further metric: installed, or module:function; repeatable."),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="DIR", help="The run's folder.", show_default="runs/TIME")
+    ] = None,
+    resume: Annotated[
+        Path | None, typer.Option("--resume", metavar="RUN", help="Go on with a run that stopped, or had errors.")
+    ] = None,
+    index: o.Index = None,
+    backend: o.Backend = None,
+    embedder: o.Embedder = None,
+    config: o.Config = None,
+    lock_timeout: o.LockTimeout = None,
+    json: o.Json = False,
+    verbose: o.Verbose = False,
+    debug: o.Debug = False,
+) -> None:
+    """Ask every question of an eval set, score the answers, and write a run folder. Ctrl-C keeps what is done."""
+    del verbose, debug
+    state: State = context.obj
+    given: dict[str, Any] = {
+        "set": _absolute(questions),
+        "split": split,
+        "category": category,
+        "limit": limit,
+        "metric": metric,
+        "index": _absolute(index),
+        "backend": backend,
+        "embedder": embedder,
+        "config": _absolute(config),
+    }
+    command = {name: value for name, value in given.items() if value is not None}
+    if resume is not None:
+        command = _begun(resume, {**command, **({"out": out} if out else {})})
+    folder = resume or out or _new_folder()
+    started = time.perf_counter()
+    done = _run(state, command, folder, resume=resume is not None, lock_timeout=lock_timeout)
+    seconds = time.perf_counter() - started
+    if done.interrupted:
+        state.note(f"{len(done.main)} questions are kept; to go on: rag-assistant eval run --resume {folder}")
+        raise typer.Exit(_INTERRUPTED)
+    from rag_assistant.cli.reports import headline, run_dict
+
+    if json:
+        emit_json(run_dict(done))
+    else:
+        emit(headline(done, seconds), end="\n")
+    if done.main and all(row.status == "error" for row in done.main):
+        raise InputError(f"Every question failed: {done.main[0].errors['question']}.", hint=f"see {folder}/report.md")
+
+
+def show(
+    context: typer.Context,
+    run: RunPath,
+    json: o.Json = False,
+    verbose: o.Verbose = False,
+    debug: o.Debug = False,
+) -> None:
+    """Show the report of a run: every score with its interval in both splits, and what went wrong."""
+    del context, verbose, debug
+    from rag_assistant.cli.reports import emit_markdown, run_dict
+    from rag_assistant.evals import load_run, render_report
+
+    loaded = load_run(run)
+    if json:
+        emit_json(run_dict(loaded))
+    else:
+        emit_markdown(render_report(loaded))
+
+
+def diff(
+    context: typer.Context,
+    before: Annotated[Path, typer.Argument(metavar="A", help="The run or baseline to hold against.")],
+    after: Annotated[Path, typer.Argument(metavar="B", help="The run to judge.")],
+    fail_on_regression: Annotated[
+        bool, typer.Option("--fail-on-regression", help="Exit with 1 when B is a regression.")
+    ] = False,
+    same_questions: Annotated[
+        bool, typer.Option("--same-questions", help="Exit with 1 when A and B aren't of the same questions.")
+    ] = False,
+    json: o.Json = False,
+    verbose: o.Verbose = False,
+    debug: o.Debug = False,
+) -> None:
+    """Compare two runs question by question: what got better, what got worse, and whether chance explains it."""
+    del context, verbose, debug
+    from rag_assistant.cli.reports import emit_markdown
+    from rag_assistant.evals import compare_runs, load_run, render_diff
+
+    result = compare_runs(load_run(before), load_run(after))
+    if json:
+        emit_json({"regressed": result.regressed, **asdict(result)})
+    else:
+        emit_markdown(render_diff(result))
+    if fail_on_regression and result.regressed:
+        raise InputError(f"{after} is a regression: {result.regressions[0]}", hint="the comparison says what got worse")
+    if same_questions and result.left_out:
+        named = ", ".join(result.left_out[:_TOLD])
+        raise InputError(
+            f"{len(result.left_out)} questions are only in one of the runs, or were changed: {named}.",
+            hint="make the baseline again: rag-assistant eval baseline RUN FILE",
+        )
+
+
+def baseline(
+    context: typer.Context,
+    run: RunPath,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Where to write it.")],
+    verbose: o.Verbose = False,
+    debug: o.Debug = False,
+) -> None:
+    """Write what later runs are compared with: a run's header, verdicts and scores in one file, without answers."""
+    del verbose, debug
+    from rag_assistant.evals import load_run, write_baseline
+
+    state: State = context.obj
+    loaded = load_run(run)
+    if loaded.failed:
+        raise InputError(
+            f"{len(loaded.failed)} rows of {run} have errors; it makes no baseline.",
+            hint=f"to ask these again: rag-assistant eval run --resume {run}",
+        )
+    try:
+        write_baseline(loaded, file)
+    except OSError as error:
+        raise InputError(f"{file} can't be written: {error.strerror}.", hint="name another file") from None
+    if loaded.header.get("dirty"):
+        state.note("the run was made with changes that aren't committed")
+    emit(f"{len(loaded.main)} questions: {file}", end="\n")
+
+
+def validate(
+    context: typer.Context,
+    file: Annotated[
+        Path | None, typer.Argument(metavar="FILE", help="An eval set.", show_default="the bundled one")
+    ] = None,
+    papers: Papers = None,
+    json: o.Json = False,
+    verbose: o.Verbose = False,
+    debug: o.Debug = False,
+) -> None:
+    """Check an eval set: its form, and each question against the papers. Exits with 1 when anything is wrong."""
+    del verbose, debug
+    from rag_assistant.bundled import bundled
+    from rag_assistant.evals import default_set, validate_file
+    from rag_assistant.loaders import load_papers
+
+    state: State = context.obj
+    path = file or default_set()
+    report = load_papers(papers or [bundled("corpus")])
+    for text in (*report.problems, *report.notes):
+        state.note(str(text))
+    found = validate_file(path, report.papers)
+    if json:
+        emit_json({"file": str(path), "problems": [asdict(problem) for problem in found]})
+    else:
+        for problem in found:
+            emit(str(problem), end="\n")
+    if found:
+        counted = "1 fault" if len(found) == 1 else f"{len(found)} faults"
+        raise InputError(f"{path} has {counted}.", hint="evals/README.md says what a question needs")
+    if not json:
+        emit(f"{path}: nothing is wrong", end="\n")
+
+
+def _run(state: State, command: dict[str, Any], folder: Path, *, resume: bool, lock_timeout: float | None) -> Run:
+    from rag_assistant.evals import Dataset, evaluate
+    from rag_assistant.evals.extras import scipy_stats
+    from rag_assistant.evals.metrics import BUILTINS
+
+    scipy_stats()  # without it there would be no report in the end: said before an hour is spent on asking
+    dataset = Dataset.load(command.get("set")).select(
+        split=command.get("split", "all"), categories=command.get("category", ()), limit=command.get("limit")
+    )
+    flags = {name: command.get(name) for name in ("index", "backend", "embedder")}
+    settings = load_settings(command.get("config"), lock_timeout=lock_timeout, **flags)
+    with opened(state, settings) as assistant, reporting(state) as shown:
+        _check_papers(assistant, dataset)
+        try:
+            return evaluate(
+                assistant,
+                dataset,
+                metrics=[*BUILTINS, *command.get("metric", ())],
+                out=folder,
+                resume=resume,
+                progress=lambda p: shown(_stage(p), p.done, p.total),
+                command=command,
+            )
+        except OSError as error:
+            raise InputError(
+                f"The run can't be written to {folder}: {error.strerror}.", hint="--out DIR names another folder"
+            ) from error
+
+
+def _stage(progress: Progress) -> str:
+    return f"asking, {progress.errors} with errors" if progress.errors else "asking"
+
+
+def _check_papers(assistant: Assistant, dataset: Dataset) -> None:
+    held = {paper.id for paper in assistant.papers()}
+    absent = list(dict.fromkeys(paper for case in dataset for paper in case.papers if paper not in held))
+    if absent:
+        named = ", ".join(absent[:_TOLD]) + (", ..." if len(absent) > _TOLD else "")
+        raise InputError(
+            f"{len(absent)} papers of the questions are not in the index {assistant.settings.index_path}: {named}.",
+            hint="rag-assistant index --index DIR indexes the bundled papers; then: rag-assistant eval run --index DIR",
+        )
+
+
+def _begun(folder: Path, given: dict[str, Any]) -> dict[str, Any]:
+    """What the run was begun with."""
+    if given:
+        named = ", ".join(f"--{name}" for name in given)
+        raise InputError("--resume goes on with a run as it was begun.", hint=f"leave out {named}")
+    from rag_assistant.evals import load_run
+
+    command = load_run(folder).header.get("command")
+    return dict(command) if isinstance(command, dict) else {}
+
+
+def _absolute(path: Path | None) -> str | None:
+    return None if path is None else str(path.expanduser().absolute())
+
+
+def _new_folder() -> Path:
+    name = datetime.now().astimezone().strftime("%Y-%m-%d-%H%M%S")
+    folder, again = Path("runs") / name, 2
+    while folder.exists():
+        folder, again = Path("runs") / f"{name}-{again}", again + 1
+    return folder

@@ -1,0 +1,98 @@
+"""Runs and comparisons as text, as JSON, and, at a terminal, with their tables drawn."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from rag_assistant.cli.state import emit, is_terminal
+
+if TYPE_CHECKING:
+    from rag_assistant.evals import Run, Summary
+
+HEADLINE = (
+    "correct",
+    "nugget_recall",
+    "recall@5",
+    "ndcg@10",
+    "quote_validity",
+    "evidence_recall",
+    "evidence_precision",
+    "refusal_near",
+    "refusal_far",
+    "false_refusal",
+    "status",
+)
+
+
+def headline(run: Run, seconds: float) -> str:
+    """The scores that matter most, in lines of fewer than 80 characters, and where the rest is."""
+    from rag_assistant.evals import summarize
+    from rag_assistant.evals.metrics import BUILTINS
+
+    summary = summarize(run)
+    splits = [split for split in ("dev", "test") if any(row.split == split for row in run.main)]
+    shown = [*splits, "all"] if len(splits) > 1 else splits or ["all"]
+    added = [name for name in run.header.get("metrics", ()) if name not in BUILTINS]
+    rows = [["", *shown]]
+    for name in (*HEADLINE, *(n for n in summary.estimates if n in added)):
+        if name in summary.estimates:
+            rows.append([name, *(_cell(summary, name, split) for split in shown)])
+    wrong = sum(row.scores.get("correct") == 0.0 for row in run.main)
+    counted = f"{len(run.main)} questions, {wrong} wrong, {len(run.failed)} rows with errors, {seconds:.0f} s"
+    return "\n".join([*_aligned(rows), "", counted, f"report: {run.folder}/report.md"])
+
+
+def _cell(summary: Summary, name: str, split: str) -> str:
+    found = summary.estimates[name].get(split)
+    if found is None:
+        return "-"
+    if found.low is None or found.high is None:
+        return f"{found.value:.2f}"
+    return f"{found.value:.2f} [{found.low:.2f}, {found.high:.2f}]"
+
+
+def _aligned(rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        yield "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+
+
+def run_dict(run: Run) -> dict[str, Any]:
+    """A run's header and numbers as plain JSON types, with the ids of the questions that went wrong."""
+    from rag_assistant.evals import summarize
+
+    summary = summarize(run)
+    numbers = {name: value for name, value in asdict(summary).items() if name != "errors"}
+    return {
+        "folder": str(run.folder) if run.folder else None,
+        "header": dict(run.header),
+        "questions": len(run.main),
+        "interrupted": run.interrupted,
+        **numbers,
+        "wrong": [row.id for row in run.main if row.scores.get("correct") == 0.0],
+        "errors": [{"id": row.id, "probe": row.probe, "errors": dict(row.errors)} for row in summary.errors],
+    }
+
+
+def emit_markdown(text: str) -> None:
+    """Writes a report as it is, or drawn where a person reads it."""
+    if is_terminal(sys.stdout):
+        from rag_assistant.cli.terminal_reports import show_report
+
+        show_report(text)
+    else:
+        emit(text)
+
+
+def cells_of(line: str) -> list[str]:
+    """The cells of a line of a Markdown table."""
+    return [cell.strip().replace("\\|", "|") for cell in re.split(r"(?<!\\)\|", line.strip().strip("|"))]
+
+
+def estimates_dict(estimates: Mapping[str, Any]) -> dict[str, Any]:
+    """Estimates by name as plain JSON types."""
+    return {name: asdict(value) for name, value in estimates.items()}
