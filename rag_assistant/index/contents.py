@@ -105,7 +105,7 @@ def write_vectors(folder: Path, vectors: NDArray[np.float32]) -> None:
 
 
 def read_vectors(folder: Path) -> NDArray[np.float32]:
-    """The windows' vectors, mapped into memory.
+    """The windows' vectors. Not mapped into memory: a mapped file that is cut short kills the process that reads it.
 
     Raises:
         OSError: They can't be read.
@@ -113,7 +113,7 @@ def read_vectors(folder: Path) -> NDArray[np.float32]:
     """
     import numpy as np
 
-    vectors: NDArray[np.float32] = np.load(folder / VECTORS, mmap_mode="r")
+    vectors: NDArray[np.float32] = np.load(folder / VECTORS)
     return vectors
 
 

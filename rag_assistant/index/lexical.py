@@ -53,7 +53,7 @@ class Lexical:
 
     @classmethod
     def load(cls, folder: Path, papers: int) -> Lexical:
-        """What :meth:`save` wrote, mapped into memory.
+        """What :meth:`save` wrote. Not mapped into memory: a mapped file that is cut short kills its reader.
 
         Args:
             folder: Where it was written.
@@ -63,7 +63,7 @@ class Lexical:
             return cls(None, papers)
         import bm25s
 
-        return cls(bm25s.BM25.load(str(folder), mmap=True), papers)
+        return cls(bm25s.BM25.load(str(folder)), papers)
 
     def scores(self, terms: Sequence[str]) -> NDArray[np.float32]:
         """The BM25 score of every paper, in the papers' order; each distinct term counts once."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -115,12 +115,17 @@ def record_files(folder: Path) -> tuple[FileRecord, ...]:
     return tuple(records)
 
 
-def what_differs(folder: Path, files: tuple[FileRecord, ...]) -> str:
+def what_differs(folder: Path, files: Sequence[FileRecord], *, trust_times: bool = False) -> str:
     """What is wrong with the generation's files, in a few words; empty when they are as recorded.
 
     A file in the store's folder that the record doesn't name is wrong too.
+
+    Args:
+        folder: Of the generation.
+        files: Which files to look at.
+        trust_times: Take a file of the recorded size and time for unchanged, as is always done for large generations.
     """
-    trust_times = sum(record.size for record in files) > ALWAYS_HASHED_BYTES
+    trust_times = trust_times or sum(record.size for record in files) > ALWAYS_HASHED_BYTES
     for record in files:
         path = folder / record.path
         try:

@@ -14,6 +14,7 @@ from rag_assistant.index.build import missing, papers_gone
 from rag_assistant.index.contents import LEXICAL, STORE, read_spans, read_vectors
 from rag_assistant.index.generations import IndexFolder, Progress, Reading
 from rag_assistant.index.lexical import Lexical
+from rag_assistant.index.manifest import what_differs
 from rag_assistant.index.memory import index_in_memory
 from rag_assistant.index.opened import OpenIndex
 from rag_assistant.index.state import Found, inspect
@@ -171,6 +172,12 @@ class _Opening:
     def _opened(self, found: Found, cache: VectorCache, reading: Reading | None) -> OpenIndex:
         papers = found.papers or {}
         store = found.folder / STORE
+        files = found.manifest.files if found.manifest is not None else ()
+        of_store = [record for record in files if record.path.startswith(f"{STORE}/")]
+
+        def wrong() -> str:
+            return what_differs(found.folder, of_store, trust_times=True)
+
         return OpenIndex(
             self.folder,
             found.name,
@@ -178,7 +185,7 @@ class _Opening:
             spans=read_spans(found.folder, papers),
             vectors=read_vectors(found.folder),
             lexical=Lexical.load(found.folder / LEXICAL, len(papers)),
-            store=Store(store) if reading is not None and store.is_dir() else None,
+            store=Store(store, wrong) if reading is not None and store.is_dir() else None,
             encoder=CachingEncoder(self.embedder, cache),
             manifest=found.manifest,
             reading=reading,

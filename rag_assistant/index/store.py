@@ -79,10 +79,16 @@ def _seal(database: Path) -> None:
 
 
 class Store:
-    """A store that was built and whose files have been checked. Opened at the first query. Thread-safe."""
+    """A store, opened at the first query. Thread-safe.
 
-    def __init__(self, folder: Path) -> None:
+    Args:
+        folder: Where it was built.
+        wrong: Says what is wrong with its files, if anything; asked right before Chroma opens them.
+    """
+
+    def __init__(self, folder: Path, wrong: Callable[[], str]) -> None:
         self._folder = folder
+        self._wrong = wrong
         self._lock = threading.Lock()
         self._client: Any = None
         self._collection: Any = None
@@ -91,6 +97,7 @@ class Store:
         """The ``k`` nearest passages' ids with their cosines, best first; ``k`` at most :data:`SEARCH_BREADTH`.
 
         Raises:
+            IndexDamaged: Its files were changed since they were checked.
             Exception: Whatever Chroma raises.
         """
         found = self._opened().query(query_embeddings=vector[None, :], n_results=k, include=["distances"])
@@ -103,6 +110,9 @@ class Store:
     def _opened(self) -> Any:
         with self._lock:
             if self._collection is None:
+                wrong = self._wrong()
+                if wrong:
+                    raise IndexDamaged(f"{wrong}.", hint="run: rag-assistant doctor --repair")
                 self._client = _client(self._folder)
                 self._collection = self._client.get_collection(COLLECTION, embedding_function=None)
             return self._collection
@@ -121,7 +131,7 @@ def check_store(folder: Path, ids: Sequence[str], vectors: NDArray[np.float32]) 
     Raises:
         IndexDamaged: It holds another number of passages or doesn't find them.
     """
-    store = Store(folder)
+    store = Store(folder, lambda: "")
     try:
         if store.count() != len(ids):
             raise IndexDamaged(
