@@ -45,7 +45,7 @@ def chat(
     with opened(state, load_settings(config, **flags)) as assistant:
         conversation = Conversation(assistant, state, as_json=json)
         if is_terminal(sys.stdin):
-            say(f"{len(assistant.papers())} papers. Ask, or /help.")
+            say(f"{len(assistant.papers()):,} papers. Ask, or /help.")
         while (line := _next_line()) is not None and conversation.take(line.strip()):
             pass
     if conversation.failures and not is_terminal(sys.stdin):
@@ -77,7 +77,7 @@ class Conversation:
             say("A new conversation.")
         elif line == "/help":
             for command, meaning in HELP.items():
-                say(f"{command}  {meaning}")
+                say(f"{command}: {meaning}")
         elif line == "/sources":
             self._sources()
         elif line.startswith("/") and " " not in line:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from rag_assistant.cli.session import load_settings, opened
+from rag_assistant.cli.session import load_settings, numpy_first, opened
 from rag_assistant.cli.state import State
 from rag_assistant.errors import RagError
 
@@ -126,6 +126,7 @@ def embedder_check(settings: Settings) -> Check:
     """Loads the embedder; the default one also embeds a word, others are not called since that may cost money."""
     from rag_assistant.embedders.resolve import resolve_embedder
 
+    numpy_first()
     try:
         embedder = resolve_embedder(settings.embedder)
         if settings.embedder != "minilm":
@@ -182,7 +183,7 @@ def index_check(settings: Settings) -> Check:
 def repaired(state: State, settings: Settings) -> Check:
     """Opens the index, which rebuilds what is damaged from its papers and cached vectors."""
     try:
-        with opened(state, settings) as assistant:
+        with opened(state, settings, searches=False) as assistant:
             papers, notices = len(assistant.papers()), assistant.notices
     except RagError as error:
         return Check("index", "bad", error.message, error.hint)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rag_assistant.cli import options as o
-from rag_assistant.cli.session import load_settings, opened, reporting
+from rag_assistant.cli.session import load_settings, numpy_first, opened, reporting
 from rag_assistant.cli.state import State, emit, emit_json, is_terminal, say
 from rag_assistant.errors import InputError
 from rag_assistant.render import one_line, to_bibtex
@@ -78,7 +78,7 @@ def papers(
         raise InputError("Only one of --json and --bibtex can be given.", hint="leave the other out")
     filters = o.filters_of(year, author, venue, ids)
     flags = {"index": index, "embedder": embedder, "lock_timeout": lock_timeout}
-    with opened(state, load_settings(config, **flags)) as assistant:
+    with opened(state, load_settings(config, **flags), searches=False) as assistant:
         found = assistant.papers(filters=filters)
     if json:
         emit_json({"papers": [paper.to_dict() for paper in found]})
@@ -110,12 +110,12 @@ def summary_text(summary: IndexSummary, report: LoadReport, *, dry_run: bool = F
     told = [change for change in changes if change] or ["nothing to change" if dry_run else "nothing changed"]
     problems = f", {len(report.problems)} skipped" if report.problems else ""
     if dry_run:
-        return "\n".join([*told, f"{summary.papers} papers then{problems}"])
+        return "\n".join([*told, f"{_count(summary.papers, 'paper')} then{problems}"])
+    counts = f"{_count(summary.papers, 'paper')}, {_count(summary.passages, 'passage')}"
     return "\n".join(
         [
             *told,
-            f"{summary.papers} papers, {summary.passages} passages, {summary.embedded} embedded{problems},"
-            f" {summary.seconds:.1f} s: {summary.path}",
+            f"{counts}, {summary.embedded} embedded{problems}, {summary.seconds:.1f} s: {summary.path}",
         ]
     )
 
@@ -147,6 +147,7 @@ def _indexed(
     from rag_assistant.index.build import build_index, preview
     from rag_assistant.loaders import load_papers
 
+    numpy_first()
     embedder = resolve_embedder(settings.embedder)
     chosen = paths or settings.corpus
     report = load_papers(chosen or bundled("corpus"))
@@ -163,6 +164,10 @@ def _indexed(
             lock_timeout=settings.lock_timeout,
         )
     return summary, report
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
 def _change(verb: str, ids: tuple[str, ...]) -> str:

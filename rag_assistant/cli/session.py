@@ -8,7 +8,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from importlib import import_module
 from pathlib import Path
-from threading import Thread
 from typing import TYPE_CHECKING, Any, Protocol
 
 from rag_assistant.cli.state import State, is_terminal
@@ -30,7 +29,7 @@ class Progress(Protocol):
 
 
 class PlainProgress:
-    """One line a stage, with ``-v`` only: for stderr in a file or a pipe."""
+    """For stderr in a file or a pipe: one line a stage with ``-v``, and always when another process is waited for."""
 
     def __init__(self, state: State) -> None:
         self._state = state
@@ -41,6 +40,9 @@ class PlainProgress:
         del done
         if stage != self._stage:
             self._stage = stage
+            if stage.startswith("waiting"):
+                self._state.note(stage)
+                return
             self._state.detail(f"{stage} ({total})" if total > 0 else stage)
 
     def close(self) -> None:
@@ -61,6 +63,11 @@ def reporting(state: State) -> Iterator[Progress]:
         progress.close()
 
 
+def numpy_first() -> None:
+    """Imports numpy before a thread does: two that begin on it at once get half of it, and both fail."""
+    import numpy  # noqa: F401
+
+
 def load_settings(config: Path | None, **flags: Any) -> Settings:
     """The settings with the flags that were given on top."""
     from rag_assistant.settings import Settings
@@ -69,40 +76,31 @@ def load_settings(config: Path | None, **flags: Any) -> Settings:
 
 
 @contextmanager
-def opened(state: State, settings: Settings, **options: Any) -> Iterator[Assistant]:
+def opened(state: State, settings: Settings, *, searches: bool = True, **options: Any) -> Iterator[Assistant]:
     """An assistant whose notices are told; closed at the end.
 
     Args:
         state: The run.
         settings: From :func:`load_settings`.
+        searches: Whether it is going to be asked something: then what a search imports is imported at once.
         **options: Passed on to ``Assistant.open``.
     """
     with reporting(state) as progress, ExitStack() as stack:
-        with _quick_start():
+        gc.disable()  # imports make many objects and no garbage: a tenth less to wait
+        try:
+            numpy_first()
             from rag_assistant.assistant import Assistant
 
             assistant = stack.enter_context(Assistant.open(settings=settings, progress=progress, **options))
+            if searches:
+                with suppress(ImportError):  # the search itself tells what is wrong
+                    import_module("chromadb")  # while the model is still being loaded by another thread
+        finally:
+            gc.enable()
         progress.close()
         for notice in assistant.notices:
             state.note(notice)
         yield assistant
-
-
-@contextmanager
-def _quick_start() -> Iterator[None]:
-    """Imports the store's library while the model is loaded, without looking for garbage: a fifth less to wait."""
-    import numpy  # noqa: F401  # both sides need it; two threads must not begin on it at once
-
-    def ahead() -> None:
-        with suppress(Exception):  # whoever needs it imports it again, and tells what is wrong
-            import_module("chromadb")
-
-    Thread(target=ahead, daemon=True).start()
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.enable()
 
 
 def watched(

@@ -124,11 +124,35 @@ def test_ctrl_c_leaves_the_old_index(rag_alone: Run, tmp_path: Path) -> None:
     with subprocess.Popen(
         command, cwd=tmp_path, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     ) as running:
-        time.sleep(4)
+        assert running.stderr is not None
+        while (line := running.stderr.readline()) and b"embedding" not in line:
+            pass
+        assert line
+        time.sleep(0.5)
         running.send_signal(signal.SIGINT)
         out, err = running.communicate(timeout=60)
-    assert running.returncode == 130, err
-    assert out == b""
+    assert (running.returncode, out) == (130, b""), err
     assert err.decode().splitlines()[-1] == "interrupted"
     assert b"Traceback" not in err
     assert rag_alone("papers").out.startswith("alpha\t")
+
+
+def test_a_second_writer_says_that_it_waits(rag_alone: Run, tmp_path: Path) -> None:
+    _write(tmp_path / "a.jsonl", _paper("alpha"))
+    _write(tmp_path / "many.jsonl", *(_paper(f"paper{n}", f"Paper {n} is on {n}. " * 20) for n in range(2000)))
+    environment = {**os.environ, "RAG_INDEX": str(tmp_path / "index")}
+    with subprocess.Popen(
+        [*COMMAND, "index", "-v", "many.jsonl"], cwd=tmp_path, env=environment, stderr=subprocess.PIPE
+    ) as first:
+        assert first.stderr is not None
+        while b"embedding" not in first.stderr.readline():
+            assert first.poll() is None
+        second = rag_alone("index", "--lock-timeout", "0.5", "a.jsonl")
+        first.send_signal(signal.SIGINT)
+        first.communicate(timeout=60)
+    assert second.code == 1
+    note, error, hint = second.err.splitlines()
+    assert note.startswith("note: waiting for another process")
+    assert error.startswith("error: ")
+    assert hint.startswith("hint: ")
+    assert rag_alone("index", "a.jsonl").code == 0
