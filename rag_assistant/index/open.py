@@ -55,7 +55,7 @@ def open_index(
         papers: What the index must hold; an index of other papers is made to hold these.
         lock_timeout: For how many seconds to wait for a writer when something has to be rebuilt; ``None`` for ever.
         progress: Told of the work.
-        repair: Rebuild what needs it; otherwise that is an error.
+        repair: Build and rebuild what needs it; otherwise that is an error.
         notices: What the index's own notices begin with.
 
     Raises:
@@ -83,8 +83,11 @@ def open_index(
                 if error.errno in _READ_ONLY:
                     return opening.without_writing(found, problem)
                 continue  # replaced by a writer between the look and the reading: look again
-        if not repair and found is not None and problem:
-            raise IndexDamaged(f"The index {opening.folder.path} needs mending: {problem}.", hint=_REPAIR)
+        if not repair:
+            if found is None:
+                raise missing(opening.folder.path)
+            why = problem or "its file CURRENT is lost"
+            raise IndexDamaged(f"The index {opening.folder.path} needs mending: {why}.", hint=_REPAIR)
         opening.papers_for(found)  # what can't be mended is said before anything is written or waited for
         if not opening.folder.writable():
             return opening.without_writing(found, problem)

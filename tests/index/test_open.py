@@ -37,7 +37,21 @@ def test_no_index_is_an_error_that_names_the_command(folder: Path, embedder: Has
         open_index(folder, embedder)
     with pytest.raises(IndexMissing):
         open_index(folder, embedder, corpus=lambda: papers(2), build_missing=False)
+    with pytest.raises(IndexMissing):
+        open_index(folder, embedder, corpus=lambda: papers(2), repair=False)
     assert not folder.exists()
+
+
+def test_a_lost_name_is_written_again_unless_nothing_is_to_be_mended(folder: Path, embedder: HashingEmbedder) -> None:
+    build_index(folder, papers(4), embedder)
+    generation = _generation(folder)
+    (folder / "CURRENT").write_text("")
+    with pytest.raises(IndexDamaged, match="CURRENT is lost"):
+        open_index(folder, embedder, repair=False)
+    with open_index(folder, embedder) as index:
+        assert "lost its file CURRENT" in index.notices[0]
+        assert _finds(index, embedder, "paper1")
+    assert _generation(folder) == generation
 
 
 def test_the_bundled_papers_are_indexed_where_there_is_none(folder: Path, embedder: HashingEmbedder) -> None:
