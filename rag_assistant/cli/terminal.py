@@ -13,7 +13,7 @@ from typing import Self
 from rich.console import Console, Group
 from rich.live import Live
 from rich.padding import Padding
-from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
 from rich.progress import Progress as RichProgress
 from rich.table import Table
 from rich.text import Text
@@ -41,7 +41,8 @@ class BarProgress:
     def __call__(self, stage: str, done: int, total: int) -> None:
         """Shows how far a stage is; stages follow one another."""
         if self._bar is None:
-            columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+            left = TimeRemainingColumn(compact=True)
+            columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), left)
             self._bar = RichProgress(*columns, console=console(error=True), transient=True)
             self._bar.start()
         if stage != self._stage:

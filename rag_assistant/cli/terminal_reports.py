@@ -12,7 +12,10 @@ from rag_assistant.cli.reports import cells_of
 from rag_assistant.cli.terminal import console
 from rag_assistant.render import clean
 
-_INTERVAL = re.compile(r"(\[[^\]]*\])? ?(n=\d+)?$")
+_ESTIMATE = re.compile(r"(\d\.\d+)(?: \[(\d\.\d+), (\d\.\d+)\])? n=(\d+)")
+_LOWER = " (lower is better)"
+_ROOM_FOR_COUNTS = 90
+_LONGEST_WORD = 32
 
 
 def show_report(text: str) -> None:
@@ -37,24 +40,41 @@ def show_report(text: str) -> None:
 
 def _show_table(screen: Console, rows: list[list[str]]) -> None:
     head, _, *body = rows
+    if any(_ESTIMATE.fullmatch(cell) for row in body for cell in row):
+        head, body = _narrowed(head, body, counts=screen.width >= _ROOM_FOR_COUNTS)
     table = Table(box=None, pad_edge=False, show_edge=False, header_style="dim", padding=(0, 2, 0, 0))
-    for place, name in enumerate(head):
-        last = place == len(head) - 1
-        table.add_column(Text(name), overflow="fold", ratio=1 if last and _is_prose(body) else None)
+    for name, column in zip(head, zip(*body, strict=True), strict=True):
+        prose = max(map(len, column)) > _LONGEST_WORD
+        table.add_column(Text(name), overflow="fold", no_wrap=not prose, ratio=1 if prose else None)
     for row in body:
         table.add_row(*map(_cell, row))
     screen.print(table)
 
 
-def _is_prose(body: list[list[str]]) -> bool:
-    return any(len(row[-1]) > 40 for row in body)
+def _narrowed(head: list[str], body: list[list[str]], *, counts: bool) -> tuple[list[str], list[list[str]]]:
+    """Bounds with two digits, and how many questions in a column of its own, so that a line needs 80 characters."""
+    rows = []
+    for row in body:
+        found = [_ESTIMATE.fullmatch(cell) for cell in row]
+        cells = [_short(cell, match) for cell, match in zip(row, found, strict=True)]
+        last = found[-1]
+        rows.append([*cells, last[4] if last else ""] if counts else cells)
+    return [*head, "n"] if counts else head, rows
+
+
+def _short(cell: str, match: re.Match[str] | None) -> str:
+    if match is None:
+        return f"{cell.removesuffix(_LOWER)} ↓" if cell.endswith(_LOWER) else cell
+    if match[2] is None:
+        return match[1]
+    low, high = (f"{float(bound):.2f}".removeprefix("0") for bound in (match[2], match[3]))
+    return f"{match[1]} [{low}, {high}]"
 
 
 def _cell(cell: str) -> Text:
-    if cell.startswith("**"):
+    if cell.startswith("**") and cell.endswith("**"):
         return Text(cell.strip("*"), style="bold")
     told = Text(cell)
-    found = _INTERVAL.search(cell)
-    if found and found.start() > 0 and found[0].strip():
-        told.stylize("dim", found.start())
+    if re.fullmatch(r"\d\.\d+ \[.*\]", cell):
+        told.stylize("dim", cell.index(" "))
     return told
