@@ -92,20 +92,23 @@ SHAPES: dict[str, dict[str, Any]] = {
 
 def main(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory() as work, sync_playwright() as playwright:
-        with launch(Settings(index=Path(work) / "index", corpus=(ROOT / "corpus",)), port=None) as served:
-            browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
-            for suffix, shape in SHAPES.items():
-                for name, steps in VIEWS.items():
-                    context = browser.new_context(reduced_motion="reduce", **shape)
-                    page = context.new_page()
-                    page.goto(served.url)
-                    page.wait_for_selector(".examples button")
-                    steps(page)
-                    page.wait_for_timeout(500)
-                    page.screenshot(path=folder / f"{name}{suffix}.png")
-                    context.close()
-            browser.close()
+    with (
+        tempfile.TemporaryDirectory() as work,
+        sync_playwright() as playwright,
+        launch(Settings(index=Path(work) / "index", corpus=(ROOT / "corpus",)), port=None) as served,
+    ):
+        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
+        for suffix, shape in SHAPES.items():
+            for name, steps in VIEWS.items():
+                context = browser.new_context(reduced_motion="reduce", **shape)
+                page = context.new_page()
+                page.goto(served.url)
+                page.wait_for_selector(".examples button")
+                steps(page)
+                page.wait_for_timeout(500)
+                page.screenshot(path=folder / f"{name}{suffix}.png")
+                context.close()
+        browser.close()
 
 
 if __name__ == "__main__":

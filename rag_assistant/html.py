@@ -129,8 +129,10 @@ def _line(
             leads = text.endswith(": ") and right < end  # the title before a listed paper's sentence
             pieces.append(f"<strong>{inline(text)}</strong>" if leads else inline(text))
             continue
-        body = inline(text, link=_linker(answer, statement, prefix))
-        if statement.support == "supported":
+        # A supported sentence repeats its paper; an address in any other is a model's own, and no link.
+        supported = statement.support == "supported"
+        body = inline(text, link=_linker(answer, statement, prefix), addresses=supported)
+        if supported:
             pieces.append(f'<span class="statement">{body}</span>')
         else:
             why = _why(statement) if right == last else ""
@@ -228,7 +230,7 @@ def _paper_card(paper: Paper, card_id: str, number: str, quotes: str, ask_about:
     return (
         f'<article class="source" id="{card_id}" tabindex="-1" aria-labelledby="{card_id}-t">'
         f'<header>{number}<div><h3 id="{card_id}-t">{title}</h3>{_by(paper)}</div></header>{quotes}'
-        f'<details class="abstract"><summary>Abstract</summary><p>{inline(paper.abstract, marks=marks)}</p></details>'
+        f'<details class="abstract"><summary>Abstract</summary><p>{inline(paper.abstract, marks=marks, addresses=True)}</p></details>'
         f"{about if ask_about else ''}</article>"
     )
 

@@ -57,7 +57,7 @@ def escape(text: str) -> str:
     return _escape(clean(text), quote=True)
 
 
-def inline(text: str, *, marks: Sequence[Mark] = (), link: Linker | None = None) -> str:
+def inline(text: str, *, marks: Sequence[Mark] = (), link: Linker | None = None, addresses: bool = False) -> str:
     """Prose as HTML.
 
     Formulas become ``<span class="math" data-tex="…" data-display="0|1">`` around their source, for KaTeX to render;
@@ -67,9 +67,10 @@ def inline(text: str, *, marks: Sequence[Mark] = (), link: Linker | None = None)
         text: Of one or more lines; line feeds stay line feeds.
         marks: Spans to highlight, not overlapping.
         link: What to make of citation markers; ``None`` leaves them as text.
+        addresses: Whether web addresses become links: for text of papers, not for what a model or a user wrote.
     """
     text = text.translate(_SAME_LENGTH)
-    atoms = _atoms(text, link)
+    atoms = _atoms(text, link, addresses)
     hidden, styled = _emphasis(text, [(start, end) for start, end, _ in atoms])
     hidden += [m.span() for m in _ESCAPED.finditer(text) if not _inside(m.start(), atoms)]
     cuts = {0, len(text)}
@@ -105,11 +106,11 @@ def settled(text: str) -> str:
 _SAME_LENGTH = {0x0D: " "}  # offsets must stay: a carriage return becomes a space, not nothing
 
 
-def _atoms(text: str, link: Linker | None) -> list[tuple[int, int, str]]:
+def _atoms(text: str, link: Linker | None, addresses: bool) -> list[tuple[int, int, str]]:
     """Spans that are shown whole, with their HTML, in order."""
     atoms: list[tuple[int, int, str]] = []
     for start, end in protected_spans(text):
-        html = _atom(text[start:end])
+        html = _atom(text[start:end], addresses)
         if html:
             atoms.append((start, end, html))
     if link is not None:
@@ -120,7 +121,7 @@ def _atoms(text: str, link: Linker | None) -> list[tuple[int, int, str]]:
     return sorted(atoms)
 
 
-def _atom(source: str) -> str:
+def _atom(source: str, addresses: bool) -> str:
     for left, right, display in _DELIMITERS:
         if source.startswith(left) and source.endswith(right) and len(source) > len(left) + len(right):
             if left == "$" and _MONEY.fullmatch(source):
@@ -129,7 +130,7 @@ def _atom(source: str) -> str:
             return f'<span class="math" data-tex="{tex}" data-display="{int(display)}">{escape(source)}</span>'
     if source.startswith("`"):
         return f"<code>{escape(source[1:-1])}</code>"
-    if source.startswith(("http://", "https://")) and safe_url(source):
+    if addresses and source.startswith(("http://", "https://")) and safe_url(source):
         return f'<a href="{escape(source)}" target="_blank" rel="noopener noreferrer">{escape(source)}</a>'
     return ""
 

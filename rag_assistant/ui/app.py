@@ -97,6 +97,7 @@ def launch(
             f"The page can't be served at {host}:{port}: the port is taken or the address isn't this machine's.",
             hint="choose another with --port or --host",
         ) from error
+    service.open()  # not before the page is served, which would take longer for it
     return App(blocks, service, url)
 
 

@@ -23,7 +23,7 @@ class BusyError(RagError):
 class Service:
     """Assistants by backend, over one index.
 
-    The first opens in the background at once; another backend's when it is first asked for. An assistant that couldn't
+    Each opens in the background: the first when the server is up, another when it is first asked for. An assistant that couldn't
     be opened is tried again at the next question, so that a rebuilt index or a started model server is found.
     """
 
@@ -37,7 +37,10 @@ class Service:
         self._slots: asyncio.Semaphore | None = None
         self._lock = threading.Lock()
         self._opening: dict[str, Future[Assistant]] = {}
-        self._start(settings.backend)
+
+    def open(self) -> None:
+        """Begins to open the first assistant."""
+        self._start(self.settings.backend)
 
     def close(self) -> None:
         """Closes what is open."""

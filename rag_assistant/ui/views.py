@@ -92,6 +92,7 @@ def chat_list(book: Book) -> str:
     )
     listed = f'<ul class="chats">{rows}</ul>' if rows else '<p class="empty">No chats yet.</p>'
     return (
+        f'<div class="drawer-head"><h2>Chats</h2>{_button("close", "✕", "Close chats")}</div>'
         '<button type="button" class="primary wide" data-do="new">New chat</button>'
         f'{listed}{note}<p class="small">Chats are kept in this browser only.</p>'
     )
@@ -160,8 +161,8 @@ def _answer(exchange: Exchange, answer: Answer, place: int) -> str:
 def _meta(exchange: Exchange, answer: Answer, place: int) -> str:
     n = place + 1
     copies = _button("copy", "Copy", f"Copy answer {n}", copy=answer.text)
-    copies += _button("copy", "Copy with references", f"Copy answer {n} with references", copy=to_text(answer))
-    files = "".join(_button("export", name, turn=place, kind=kind) for kind, name in _EXPORTS)
+    files = _button("copy", "Copy with references", copy=to_text(answer))
+    files += "".join(_button("export", name, turn=place, kind=kind) for kind, name in _EXPORTS)
     export = (
         f'<details class="menu"><summary aria-label="Export answer {n}">Export</summary><div>{files}</div></details>'
     )

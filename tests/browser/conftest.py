@@ -131,4 +131,4 @@ def choose_backend(page: Any, name: str) -> None:
     page.click("[data-drawer=settings-drawer]")
     page.get_by_label("Answers written by").click()
     page.get_by_role("option", name=name).click()
-    page.click("[data-do=close]")
+    page.click("#settings-drawer [data-do=close]")

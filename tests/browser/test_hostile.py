@@ -50,7 +50,7 @@ def test_nothing_runs_and_nothing_leaves(context: Any, hostile: str, seen: Seen)
     page.keyboard.press("Escape")
     page.get_by_label("Answers written by").click()
     page.get_by_role("option", name="Hostile").click()
-    page.click("[data-do=close]")
+    page.click("#settings-drawer [data-do=close]")
     turn = ask(page, "Which papers are about zebra steering?")
     assert turn.locator(".statement.uncited").count() + turn.locator(".statement.unsupported").count() >= 60
     assert page.locator("#sources .source").count() >= 60

@@ -85,7 +85,8 @@ window.rag = (() => {
     back(card);
     const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
     card.focus({ preventScroll: true });
-    (marks[0] || card).scrollIntoView({ block: "center", behavior: still ? "auto" : "smooth" });
+    const whole = card.offsetHeight < innerHeight - 100 || !marks.length;
+    (whole ? card : marks[0]).scrollIntoView({ block: whole ? "start" : "center", behavior: still ? "auto" : "smooth" });
   }
   function back(card) {
     $$(".back").forEach(b => b.remove());
@@ -198,7 +199,7 @@ window.rag = (() => {
     about: b => { about = b.dataset.paper; edit = null; chip(`Only: ${b.dataset.title}`); question().focus(); },
     unchip: () => { unchip(); question().focus(); },
     stop, back: goBack,
-    copy: b => copy(b.dataset.copy),
+    copy: b => { const menu = b.closest("details"); if (menu) menu.open = false; copy(b.dataset.copy); },
     export: b => { b.closest("details").open = false; send.act({ do: "export", turn: Number(b.dataset.turn), kind: b.dataset.kind }); },
     feedback: b => send.act({ do: "feedback", turn: Number(b.dataset.turn), value: b.dataset.value }),
     new: () => { if (!running) { closeDrawers(); pinned = null; send.act({ do: "new" }); question().focus(); } },
