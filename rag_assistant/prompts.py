@@ -1,0 +1,138 @@
+"""From a question and its evidence to the text a model is sent.
+
+A prompt is a Jinja file with the blocks ``system`` and ``user`` and its version in the first line. What papers or users
+say is data: it is put into the text as a value and never read as a template, has no characters that hide or
+reorder text, stays on its line, and stands within a fence whose mark is random, so that nothing inside can close it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import secrets
+import unicodedata
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from jinja2 import StrictUndefined, Template, TemplateError
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+from rag_assistant.bundled import bundled
+from rag_assistant.errors import InputError
+from rag_assistant.evidence import Evidence
+from rag_assistant.types import PromptInfo
+
+SENTINEL = "NOT_IN_ABSTRACTS"
+"""What a model writes when the abstracts tell nothing of what is asked."""
+
+_MAX_AUTHORS = 3
+_VERSION = re.compile(r"\{#-?\s*version:\s*(\d+)\b")
+_LABEL_LIKE = re.compile(r"[\[【](\s*\d+\s*\.\s*s\s*\d+\s*)[\]】]", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class PromptPaper:
+    """A paper as a prompt shows it; all text is one line each. ``number`` counts from 1."""
+
+    number: int
+    title: str
+    authors: str
+    year: int | None
+    sentences: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Rendered:
+    """A prompt that can be sent, and which it is."""
+
+    system: str
+    user: str
+    info: PromptInfo
+
+
+def render_answer(question: str, evidence: Evidence, *, folder: Path | None = None) -> Rendered:
+    """The prompt that asks for an answer.
+
+    Args:
+        question: The stand-alone question.
+        evidence: Labels ``[p.sN]`` count its papers and their sentences from 1.
+        folder: Where ``answer.jinja`` is; ``None`` is the bundled folder.
+
+    Raises:
+        InputError: The file is missing, has no version or block, or names a variable that isn't given.
+    """
+    papers = tuple(
+        PromptPaper(
+            number,
+            as_data(found.hit.paper.title),
+            as_data(_authors(found.hit.paper.authors)),
+            found.hit.paper.year,
+            tuple(as_data(sentence.passage.text) for sentence in found.sentences),
+        )
+        for number, found in enumerate(evidence.papers, start=1)
+    )
+    path = (folder or bundled("prompts")) / "answer.jinja"
+    template, info = _load(path)
+    values = {
+        "question": as_data(question),
+        "papers": papers,
+        "nonce": _nonce(evidence, question),
+        "sentinel": SENTINEL,
+    }
+    blocks = []
+    for name in ("system", "user"):
+        if name not in template.blocks:
+            raise InputError(f"The prompt {path} has no block {name!r}.", hint="it needs the blocks system and user")
+        try:
+            blocks.append("".join(template.blocks[name](template.new_context(values))).strip())
+        except TemplateError as error:
+            raise InputError(
+                f"The prompt {path} can't be filled in: {error.message}.", hint=f"it may use {', '.join(values)}"
+            ) from error
+    return Rendered(blocks[0], blocks[1], info)
+
+
+def as_data(text: str) -> str:
+    """Text of others on one line, without control, formatting (bidi, zero-width, tag) and private characters, and
+    without anything that looks like one of our labels."""
+    visible = "".join(" " if unicodedata.category(character)[0] == "C" else character for character in text)
+    return re.sub(r"\s+", " ", _LABEL_LIKE.sub(r"(\1)", visible)).strip()
+
+
+def _nonce(evidence: Evidence, question: str) -> str:
+    """Random, and in no text that is sent."""
+    told = [question, *(paper.hit.paper.title + paper.hit.paper.abstract for paper in evidence.papers)]
+    while True:
+        nonce = secrets.token_hex(8)
+        if not any(nonce in text for text in told):
+            return nonce
+
+
+def _authors(names: tuple[str, ...]) -> str:
+    return ", ".join(names[:_MAX_AUTHORS]) + (" et al." if len(names) > _MAX_AUTHORS else "")
+
+
+def _load(path: Path) -> tuple[Template, PromptInfo]:
+    try:
+        data = path.read_bytes()
+        text = data.decode("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"The prompt {path} can't be read.", hint="check the folder, or install again") from error
+    version = _VERSION.match(text)
+    if version is None:
+        raise InputError(f"The prompt {path} has no version.", hint="begin its first line with {# version: 1 #}")
+    try:
+        template = _compiled(text)
+    except TemplateError as error:
+        raise InputError(f"The prompt {path} is no Jinja template: {error.message}.", hint="mend the file") from error
+    return template, PromptInfo(path.stem, version[1], hashlib.sha256(data).hexdigest())
+
+
+@lru_cache(maxsize=8)
+def _compiled(text: str) -> Template:
+    environment = ImmutableSandboxedEnvironment(
+        undefined=StrictUndefined,
+        autoescape=False,
+    )
+    return environment.from_string(text)
