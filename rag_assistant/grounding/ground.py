@@ -85,7 +85,8 @@ class Grounder:
             return Verdict("uncited", "no citation")
         if draft.basis == "bibliography":
             return check_bibliography(draft, [self.evidence.papers[label.paper].hit.paper for label in labels])
-        return check_abstract(draft.text, [quote.text for quote in quotes])
+        papers = [self.evidence.papers[label.paper].hit.paper for label in labels]
+        return check_abstract(draft.text, [quote.text for quote in quotes], papers)
 
     def _number(self, label: Label, quote: Quote | None) -> int:
         paper = self.evidence.papers[label.paper].hit.paper

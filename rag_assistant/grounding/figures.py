@@ -1,0 +1,127 @@
+"""Numbers in prose and TeX: which of a statement's numbers, with their units, don't stand in what it cites."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+_SMALL = (
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
+    "eighteen nineteen"
+).split()
+_TENS = dict(zip("twenty thirty forty fifty sixty seventy eighty ninety".split(), range(20, 100, 10), strict=True))
+_OTHERS = {"half": "0.5", "twice": "2", "double": "2", "doubled": "2", "doubles": "2", "thrice": "3", "triple": "3"}
+_WORDS = {
+    **{word: str(value) for value, word in enumerate(_SMALL) if value > 1},
+    **{word: str(value) for word, value in _TENS.items()},
+    **{f"{tens}-{_SMALL[ones]}": str(value + ones) for tens, value in _TENS.items() for ones in range(1, 10)},
+    **_OTHERS,
+}
+"""Words that always are numbers: "one" more often is a pronoun."""
+
+_SCALES = {"hundred": "hundred", "thousand": "thousand", "million": "million", "billion": "billion"}
+_UNITS = {
+    **_SCALES,
+    "%": "%",
+    "percent": "%",
+    "percents": "%",
+    "percentage": "%",
+    "k": "thousand",
+    "m": "million",
+    "b": "billion",
+    "x": "times",
+    "\u00d7": "times",
+    "fold": "times",
+    "times": "times",
+    "ms": "millisecond",
+    "millisecond": "millisecond",
+    "s": "second",
+    "second": "second",
+    "minute": "minute",
+    "min": "minute",
+    "h": "hour",
+    "hour": "hour",
+    "day": "day",
+    "week": "week",
+    "month": "month",
+    "year": "year",
+    "mb": "megabyte",
+    "gb": "gigabyte",
+    "tb": "terabyte",
+    "db": "decibel",
+    "hz": "hertz",
+    "khz": "kilohertz",
+    "gpu": "gpu",
+    "tpu": "tpu",
+    "token": "token",
+    "parameter": "parameter",
+    "epoch": "epoch",
+    "point": "point",
+}
+_TIMES = frozenset("twice double doubled doubles thrice triple".split())
+
+_NEAR = 24
+
+_FIGURE = re.compile(
+    r"(?<![\w.,])[-\u2212]?(?P<digits>\d[\d,]*(?:\.\d+)?)(?:\s?-?\s?(?P<unit>%|[^\W\d_]+|\u00d7))?"
+    r"|(?P<glued>\d[\d,]*(?:\.\d+)?)(?:\s?-?\s?(?P<glued_unit>%|[^\W\d_]+|\u00d7))?"
+    rf"|\b(?P<word>{'|'.join(sorted(_WORDS, key=len, reverse=True))})\b(?:[\s-]+(?P<word_unit>%|[^\W\d_]+))?",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Figure:
+    value: str
+    unit: str
+    spelt: bool
+    shown: str
+    near: frozenset[str]
+    """Units within the words that follow: "64 A100 GPUs"."""
+
+
+def missing_numbers(statement: str, quotes: Sequence[str]) -> list[str]:
+    """The numbers of a statement that none of the quotes has, as they are written, sorted.
+
+    TeX, thousands separators, "percent" and number words are normalised. A unit that both sides give must agree.
+    A numeral may stand for a number word of the quotes unless the statement has that word too, and the other way round.
+    """
+    said = _figures(statement)
+    told = [figure for quote in quotes for figure in _figures(quote)]
+    missing = []
+    for figure in said:
+        same = [other for other in told if other.value == figure.value]
+        twins = any(other.value == figure.value and other.spelt != figure.spelt for other in said)
+        if twins:
+            same = [other for other in same if other.spelt == figure.spelt]
+        if not any(not figure.unit or figure.unit == other.unit or figure.unit in other.near for other in same):
+            missing.append(figure.shown)
+    return sorted(set(missing))
+
+
+def _figures(text: str) -> list[_Figure]:
+    bare = re.sub(r"\\[,;:! ]", " ", text).replace("{,}", ",")
+    bare = bare.replace("\\times", "\u00d7")
+    bare = re.sub(r"[\\${}]", "", bare)
+    found = []
+    for match in _FIGURE.finditer(bare):
+        digits = match["digits"] or match["glued"]
+        unit = _unit(match["unit"] or match["glued_unit"] or match["word_unit"] or "")
+        after = re.findall(r"%|[^\W\d_]+", bare[match.end() : match.end() + _NEAR])
+        near = frozenset(filter(None, map(_unit, after))) if not unit else frozenset()
+        if digits:
+            value = digits.replace(",", "").rstrip(".")
+            shown = value + ("%" if unit == "%" else f" {unit}" if unit else "")
+            found.append(_Figure(value, unit, False, shown, near))
+        else:
+            word = match["word"].lower()
+            found.append(_Figure(_WORDS[word], "times" if word in _TIMES else unit, True, match["word"], near))
+    return found
+
+
+def _unit(word: str) -> str:
+    lowered = word.lower()
+    if lowered in _UNITS:
+        return _UNITS[lowered]
+    return _UNITS.get(lowered.removesuffix("s"), "")
