@@ -134,8 +134,8 @@ class Assistant:
 
         Args:
             index: Folder of the index; by default the one in the settings, or the user's data folder.
-            corpus: Files or folders of papers that the index must hold; by default what the index holds, or the
-                bundled papers where there is no index yet.
+            corpus: Files or folders of papers that the index must hold on opening; by default what the index holds,
+                or the bundled papers where there is no index yet.
             backend: What writes answers: a name, ``module:Class`` or an object. Default ``extractive``.
             embedder: What makes vectors: a name, ``module:Class``, an object, or a LlamaIndex ``BaseEmbedding``.
             settings: Instead of the settings of the environment and ``rag.toml``.
@@ -294,7 +294,8 @@ class Assistant:
             if self._snapshot is None:
                 raise RuntimeError("This assistant is closed; open another with Assistant.open().")
             if not self._snapshot.opened.is_current():
-                opened = _open_index(self._settings, self._embedder, self._progress)
+                # The corpus said what to begin with; what a writer has made of the index since is to stay.
+                opened = _open_index(self._settings, self._embedder, self._progress, corpus=False)
                 self._notices += opened.notices
                 self._snapshot.release()
                 self._snapshot = _Snapshot(opened, Retriever(opened, self._embedder, rerank=self._rerank))
@@ -377,8 +378,8 @@ def _as_list(paths: PathLike | Sequence[PathLike]) -> list[PathLike]:
     return [paths] if isinstance(paths, str | os.PathLike) else list(paths)
 
 
-def _open_index(settings: Settings, embedder: Embedder, progress: Progress | None) -> OpenIndex:
-    report = load_papers(list(settings.corpus)) if settings.corpus else None
+def _open_index(settings: Settings, embedder: Embedder, progress: Progress | None, *, corpus: bool = True) -> OpenIndex:
+    report = load_papers(list(settings.corpus)) if settings.corpus and corpus else None
     return open_index(
         settings.index_path,
         embedder,
