@@ -34,7 +34,11 @@ COUNTS = re.compile(
     r"\bhow\s+(?:many|much|large|big|high|low|fast|long|far|small)\b|\bpercent|\bby\s+how\b", re.IGNORECASE
 )
 RATES = re.compile(r"\b(?:what|which)\s+(?:\w+\s+){0,2}?(?:rate|bound|complexity)s?\b(?!\s+of)", re.IGNORECASE)
-SOUGHT = re.compile(r"\b(?:what|which|how\s+many|how\s+much)\s+((?:[\w'’-]+\s+){1,4}?)(?:is|are|was|were|do|does|did|can|could|has|have|had|will|would|should)\b", re.IGNORECASE)
+SOUGHT = re.compile(
+    r"\b(?:(?:what|which|how\s+many|how\s+much)\s+(?P<named>(?:[\w'’-]+\s+){1,4}?)(?:is|are|was|were|do|does|did|can|could|has|have|had|will|would|should)"
+    r"|what(?:'s|\s+is|\s+was|\s+are|\s+were)\s+the\s+(?P<the>(?:[\w'’-]+\s+){1,4}?)(?:used|of|in|for|on|by|that|reported|achieved|needed|chosen))\b",
+    re.IGNORECASE,
+)
 YESNO = re.compile(
     r"^\W*(?:(?:and|but|so|then)\s+)?(?:is|are|was|were|do|does|did|can|could|has|have|had|will|would|should|may|might|must|isn't|aren't|"
     r"doesn't|don't|didn't|can't|won't|hasn't)\b",

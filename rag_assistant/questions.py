@@ -189,7 +189,11 @@ def _side(text: str) -> str:
 
 def _sought(text: str) -> tuple[str, ...]:
     match = SOUGHT.search(text)
-    head = re.split(r"\b(?:of|on|in|for|to|with|from|among|between|about)\b", match[1].lower())[0] if match else ""
+    head = (
+        re.split(r"\b(?:of|on|in|for|to|with|from|among|between|about)\b", (match["named"] or match["the"]).lower())[0]
+        if match
+        else ""
+    )
     words = re.findall(r"[^\W_]+", head)
     return tuple(word for word in words if is_content(word) and word not in GENERIC_WORDS)
 

@@ -270,3 +270,18 @@ for repeated in REPEATED:
 """.replace("REPEATED", repr(REPEATED))
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+@pytest.mark.parametrize(
+    ("question", "sought"),
+    [
+        ("What learning rate did MusicRL use?", ("learning", "rate")),
+        ("What is the learning rate used in GaLore?", ("learning", "rate")),
+        ("Which activation functions are replaced?", ("activation", "functions")),
+        ("Which variant of MusicRL do raters prefer?", ("variant",)),
+        ("What kind of access is assumed?", ()),
+        ("Why does it work?", ()),
+    ],
+)
+def test_what_is_sought(question: str, sought: tuple[str, ...]) -> None:
+    assert analyse(question).sought == sought
