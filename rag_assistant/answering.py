@@ -78,7 +78,11 @@ class Run:
                     yield from self.add(Frame(self._refusal_text(self._refusals[-1][1], self._evidences[-1])))
                 turns.append((part, self._grounder.text[before:]))
         yield StageEvent("checking")
-        yield self._final()
+        final = self._final()
+        rest = final.answer.text[len(self._grounder.text) :]
+        if rest and not final.replaced:
+            yield TextEvent(rest)  # a refusal, or what stays unanswered
+        yield final
 
     def add(self, piece: Piece) -> Iterator[Event]:
         """Takes a piece of the backend in."""
@@ -163,14 +167,14 @@ class Run:
         grounder = self._grounder
         evidence = self._evidences[0]
         hits = self._hits()
-        draft, replaced = "", False
+        draft = ""
         statements, citations, text = tuple(grounder.statements), grounder.citations(), grounder.text
         status: Status = "answered"
         nearest: tuple[Paper, ...] = ()
         looked_for: tuple[str, ...] = ()
         failed = bool(statements) and all(statement.support != "supported" for statement in statements)
         if failed:
-            draft, replaced = text, True
+            draft = text
             self._refusals.append((self.question, Refusal("not_in_abstracts", _heaviest(evidence))))
         if len(self._refusals) >= self._asked or failed:
             refusal = self._refusals[0][1]
@@ -207,7 +211,7 @@ class Run:
             timings_ms=dict(self._timings),
             draft=draft,
         )
-        return FinalEvent(answer, replaced)
+        return FinalEvent(answer, replaced=not text.startswith(grounder.text))
 
     def _hits(self) -> tuple[Hit, ...]:
         """Of all parts, one a paper, best first within its part; and every paper that is cited."""
