@@ -246,9 +246,9 @@ def _check_papers(assistant: Assistant, dataset: Dataset) -> None:
     held = {paper.id for paper in assistant.papers()}
     absent = list(dict.fromkeys(paper for case in dataset for paper in case.papers if paper not in held))
     if absent:
-        named = ", ".join(absent[:_TOLD]) + (", ..." if len(absent) > _TOLD else "")
+        named = ", ".join(absent[:_TOLD]) + (f" and {len(absent) - _TOLD} more" if len(absent) > _TOLD else "")
         raise InputError(
-            f"{len(absent)} papers of the questions are not in the index {assistant.settings.index_path}: {named}.",
+            f"The questions are about papers that the index {assistant.settings.index_path} lacks: {named}.",
             hint="rag-assistant index --index DIR indexes the bundled papers; then: rag-assistant eval run --index DIR",
         )
 

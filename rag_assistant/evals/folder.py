@@ -59,7 +59,9 @@ def load_run(path: Path | str) -> Run:
         folder: Path | None = path
     else:
         whole = _json_of(path)
-        header, records, timings, folder = whole.get("header", {}), whole.get("rows", ()), {}, None
+        if not {"header", "rows"} <= set(whole):
+            raise LoadError(f"{path} is not an eval run.", hint="give a run's folder or a baseline file")
+        header, records, timings, folder = whole["header"], whole["rows"], {}, None
     try:
         rows = tuple(Row.from_dict(r, timings.get((r["id"], r["probe"]))) for r in records)
     except (KeyError, TypeError, AttributeError):
