@@ -149,9 +149,7 @@ class VectorCache:
     def _set_aside(self, error: Exception) -> None:
         self.close()
         self._models.clear()
-        number = 1
-        while (aside := self.path.with_name(f"{self.path.name}.damaged-{number}")).exists():
-            number += 1
+        aside = self.path.with_name(f"{self.path.name}.damaged")  # one is enough to look into, and they can be large
         try:
             # Another process may have begun a new file already: then that is the one to go on with.
             if self.path.exists() and self._inode in (None, self.path.stat().st_ino):

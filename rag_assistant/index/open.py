@@ -151,18 +151,27 @@ class _Opening:
             OSError: It isn't, or nothing can be written into its folder.
         """
         reading = Reading(found.folder)
+        cache = VectorCache(self.folder.cache)
         try:
             current = self.folder.current()
             if current is None or current.name != found.name:
                 raise FileNotFoundError(errno.ENOENT, "no longer current", str(found.folder))
-            return self._opened(found, VectorCache(self.folder.cache), reading)
+            return self._opened(found, cache, reading)
         except BaseException:
+            cache.close()
             reading.end()
             raise
 
     def without_writing(self, found: Found | None, problem: str) -> OpenIndex:
         """Exact search over the vectors that are kept; those that aren't are computed and held in memory."""
         cache = VectorCache(self.folder.cache, read_only=True)
+        try:
+            return self._searched_exactly(found, problem, cache)
+        except BaseException:
+            cache.close()
+            raise
+
+    def _searched_exactly(self, found: Found | None, problem: str, cache: VectorCache) -> OpenIndex:
         notice = f"The index {self.folder.path} can't be written; searching exactly over its vectors, without its store"
         if found is not None and not problem:
             self.notices.append(f"{notice}.")

@@ -127,7 +127,7 @@ def test_a_damaged_file_is_set_aside_or_gone_through(path: Path, damage: str) ->
     assert set(cache.get("f", ["new"])) == {"new"}
     if damage != "empty":
         assert any("set aside" in notice for notice in cache.notices), cache.notices
-        assert path.with_name("vectors.sqlite.damaged-1").exists()
+        assert path.with_name("vectors.sqlite.damaged").exists()
     cache.close()
     again = VectorCache(path)
     assert set(again.get("f", ["new"])) == {"new"}
@@ -168,7 +168,7 @@ def test_a_file_that_is_locked_is_done_without(path: Path, monkeypatch: pytest.M
         assert "can't be used now" in cache.notices[0]
         other.execute("ROLLBACK")
     cache.close()
-    assert not path.with_name("vectors.sqlite.damaged-1").exists()
+    assert not path.with_name("vectors.sqlite.damaged").exists()
     cache = VectorCache(path)
     assert set(cache.get("f", ["one"])) == {"one"}
     cache.close()
