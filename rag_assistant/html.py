@@ -220,6 +220,7 @@ def _source(citation: Citation, prefix: str, ask_about: bool) -> str:
 
 def _paper_card(paper: Paper, card_id: str, number: str, quotes: str, ask_about: bool, marks: Sequence[Mark]) -> str:
     title = inline(one_line(paper.title))
+    abstract = inline(paper.abstract, marks=marks, addresses=True)
     url = safe_url(paper.url)
     if url:
         title = f'<a href="{escape(url)}" target="_blank" rel="noopener noreferrer">{title}</a>'
@@ -230,7 +231,7 @@ def _paper_card(paper: Paper, card_id: str, number: str, quotes: str, ask_about:
     return (
         f'<article class="source" id="{card_id}" tabindex="-1" aria-labelledby="{card_id}-t">'
         f'<header>{number}<div><h3 id="{card_id}-t">{title}</h3>{_by(paper)}</div></header>{quotes}'
-        f'<details class="abstract"><summary>Abstract</summary><p>{inline(paper.abstract, marks=marks, addresses=True)}</p></details>'
+        f'<details class="abstract"><summary>Abstract</summary><p>{abstract}</p></details>'
         f"{about if ask_about else ''}</article>"
     )
 

@@ -23,7 +23,7 @@ class BusyError(RagError):
 class Service:
     """Assistants by backend, over one index.
 
-    Each opens in the background: the first when the server is up, another when it is first asked for. An assistant that couldn't
+    Each opens in the background: the first when the server is up, another when it is first asked for. One that couldn't
     be opened is tried again at the next question, so that a rebuilt index or a started model server is found.
     """
 

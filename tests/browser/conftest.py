@@ -31,7 +31,9 @@ class Seen:
         return not (self.dialogs or self.away or self.errors)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(
+    scope="module"
+)  # not longer: while Playwright is up, its event loop is in the way of tests with their own
 def browser() -> Iterator[Any]:
     try:
         from playwright.sync_api import sync_playwright

@@ -108,6 +108,7 @@ def test_chats_outlive_a_reload_and_a_restart(context: Any, tmp_path: Path) -> N
         page.fill(".word input", "good")
         page.click(".word button")
         page.wait_for_timeout(600)
+        page.goto("about:blank")  # the page would reload by itself when the server is back
     with served(tmp_path, port=port) as url:
         page.goto(url)
         ready(page)

@@ -131,10 +131,8 @@ def test_numbers_in_brackets_that_are_no_markers_stay_text() -> None:
 def test_only_addresses_of_papers_are_links() -> None:
     text = "Code is at https://example.org/a. It is at https://example.org/b."
     cut = text.index(" It is")
-    statements = (
-        Statement(text[:cut], 0, cut, (), "supported"),
-        Statement(text[cut + 1 :], cut + 1, len(text), (), "uncited"),
-    )
+    first = Statement(text[:cut], 0, cut, (), "supported")
+    statements = (first, Statement(text[cut + 1 :], cut + 1, len(text), (), "uncited"))
     assert _safe(answer_html(_answer(text, statements))).hrefs == ["https://example.org/a"]
     assert _safe(text_html(text)).hrefs == []
 
