@@ -88,6 +88,7 @@ SHAPES: dict[str, dict[str, Any]] = {
     "-dark": {"viewport": {"width": 1280, "height": 800}, "color_scheme": "dark"},
     "-phone": {"viewport": {"width": 375, "height": 740}, "device_scale_factor": 2},
 }
+SHOWN = {"-dark": ("answer", "settings"), "-phone": ("first-sight", "answer", "list", "settings")}
 
 
 def main(folder: Path) -> None:
@@ -100,6 +101,8 @@ def main(folder: Path) -> None:
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
         for suffix, shape in SHAPES.items():
             for name, steps in VIEWS.items():
+                if suffix and name not in SHOWN[suffix]:
+                    continue
                 context = browser.new_context(reduced_motion="reduce", **shape)
                 page = context.new_page()
                 page.goto(served.url)

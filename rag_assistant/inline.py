@@ -72,13 +72,14 @@ def inline(text: str, *, marks: Sequence[Mark] = (), link: Linker | None = None,
     text = text.translate(_SAME_LENGTH)
     atoms = _atoms(text, link, addresses)
     hidden, styled = _emphasis(text, [(start, end) for start, end, _ in atoms])
-    hidden += [m.span() for m in _ESCAPED.finditer(text) if not _inside(m.start(), atoms)]
+    covered = {position for start, end, _ in atoms for position in range(start, end)}
+    hidden += [m.span() for m in _ESCAPED.finditer(text) if m.start() not in covered]
     cuts = {0, len(text)}
     for start, end, _ in atoms:
         cuts |= {start, end}
     for start, end in hidden:
         cuts |= {start, end}
-    inner = {position for start, end, _ in atoms for position in range(start + 1, end)}
+    inner = covered - {start for start, _, _ in atoms}
     cuts |= {place for mark in marks for place in (mark.start, mark.end) if 0 <= place <= len(text)} - inner
     made = {start: html for start, _, html in atoms}
     gone = {position for start, end in hidden for position in range(start, end)}
@@ -114,8 +115,9 @@ def _atoms(text: str, link: Linker | None, addresses: bool) -> list[tuple[int, i
         if html:
             atoms.append((start, end, html))
     if link is not None:
+        covered = {position for start, end, _ in atoms for position in range(start, end)}
         for marker in _MARKER.finditer(text):
-            html = link(marker[0]) if not _inside(marker.start(), atoms) else ""
+            html = link(marker[0]) if marker.start() not in covered else ""
             if html:
                 atoms.append((*marker.span(), html))
     return sorted(atoms)
@@ -133,10 +135,6 @@ def _atom(source: str, addresses: bool) -> str:
     if addresses and source.startswith(("http://", "https://")) and safe_url(source):
         return f'<a href="{escape(source)}" target="_blank" rel="noopener noreferrer">{escape(source)}</a>'
     return ""
-
-
-def _inside(position: int, atoms: Sequence[tuple[int, int, str]]) -> bool:
-    return any(start <= position < end for start, end, _ in atoms)
 
 
 def _emphasis(text: str, opaque: list[tuple[int, int]]) -> tuple[list[tuple[int, int]], list[tuple[int, int, str]]]:
@@ -165,10 +163,15 @@ def _runs(
     styled: Sequence[tuple[int, int, str]],
     marks: Sequence[Mark],
 ) -> Iterator[_Run]:
+    waiting = sorted(styled, reverse=True)
+    active: list[tuple[int, int, str]] = []
     for start, end in pairwise(cuts):
+        while waiting and waiting[-1][0] <= start:
+            active.append(waiting.pop())
+        active = [style for style in active if start < style[1]]
         if start in gone:
             continue
-        styles = tuple(tag for first, last, tag in styled if first <= start < last)
+        styles = tuple(tag for _, _, tag in active)
         mark = next((mark.number for mark in marks if mark.start < end and start < mark.end), None)
         yield _Run(made.get(start) or escape(text[start:end]), styles, mark)
 
