@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
-from rag_assistant.backends.base import Backend, Prompt
+from rag_assistant.backends.base import Backend, Prepares, Prompt
 from rag_assistant.conversation import Standalone, stand_alone
 from rag_assistant.drafts import Frame, Piece, Refusal
 from rag_assistant.evidence import Evidence
@@ -112,9 +112,12 @@ class Run:
             self._refusals.append((part, refusal))
             return
         yield StageEvent("reading", f"{len(evidence.papers)} papers")
-        self._sent += sum(len(paper.sentences) for paper in evidence.papers)
         prompt = Prompt(form, evidence)
-        self._prompt = prompt.info
+        if isinstance(self.backend, Prepares):
+            prompt = self.backend.prepare(prompt)
+            self._grounder.evidence = prompt.evidence
+        self._sent += sum(len(paper.sentences) for paper in prompt.evidence.papers)
+        self._prompt = prompt.info or self._prompt
         yield StageEvent("writing")
         with self._timed("writing"):
             yield prompt

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import os
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
@@ -162,7 +163,7 @@ class Assistant:
         }
         given = {name: value for name, value in given.items() if value is not None}
         chosen = settings.model_copy(update=given) if settings is not None else Settings.load(**given)
-        writer = _resolve_backend(chosen.backend if backend is None or isinstance(backend, str) else backend)
+        writer = _resolve_backend(chosen.backend if backend is None or isinstance(backend, str) else backend, chosen)
         encoder = resolve_embedder(chosen.embedder if embedder is None or isinstance(embedder, str) else embedder)
         reorder = _resolve_rerank(rerank if rerank is not None else chosen.rerank)
         opened = _open_index(chosen, encoder, progress)
@@ -361,13 +362,24 @@ class _Lease:
         self._snapshot.release()
 
 
-def _resolve_backend(chosen: str | object) -> Backend:
-    made: Any = load_plugin("backend", chosen)() if isinstance(chosen, str) else chosen
+def _resolve_backend(chosen: str | object, settings: Settings) -> Backend:
+    """A backend's class or factory is given ``settings`` if it has a parameter of that name."""
+    made: Any = chosen
+    if isinstance(chosen, str):
+        factory = load_plugin("backend", chosen)
+        made = factory(settings=settings) if _takes_settings(factory) else factory()
     if not isinstance(made, Backend):
         raise PluginError(
             f"{chosen!r} is no backend.", hint="give a name, module:Class or an object with stream() and astream()"
         )
     return made
+
+
+def _takes_settings(factory: Any) -> bool:
+    try:
+        return "settings" in inspect.signature(factory).parameters
+    except (TypeError, ValueError):  # what is no function or class, or hides its parameters
+        return False
 
 
 def _resolve_rerank(chosen: Any) -> Any:

@@ -19,7 +19,13 @@ Kind = Literal["backend", "embedder", "reranker"]
 
 BUILTINS: Mapping[str, Mapping[str, str]] = MappingProxyType(
     {
-        "backend": MappingProxyType({"extractive": "rag_assistant.backends.extractive:ExtractiveBackend"}),
+        "backend": MappingProxyType(
+            {
+                "extractive": "rag_assistant.backends.extractive:ExtractiveBackend",
+                "openai": "rag_assistant.backends.openai:OpenAIBackend",
+                "openai-like": "rag_assistant.backends.openai_like:OpenAILikeBackend",
+            }
+        ),
         "embedder": MappingProxyType(
             {
                 "minilm": "rag_assistant.embedders.minilm:MiniLM",

@@ -51,3 +51,11 @@ class Backend(Protocol):
 
     def astream(self, prompt: Prompt) -> AsyncIterator[Piece]:
         """The same, without blocking the event loop."""
+
+
+@runtime_checkable
+class Prepares(Protocol):
+    """A backend that has a prompt rendered before it is asked, so that the answer tells which and what was sent."""
+
+    def prepare(self, prompt: Prompt) -> Prompt:
+        """The prompt with ``system``, ``user`` and ``info``; with less evidence where not all of it is sent."""

@@ -43,7 +43,7 @@ class Grounder:
         elif isinstance(piece, Refusal):
             self.refusal = piece
         else:
-            self.usage = piece
+            self.usage = _together(self.usage, piece)
         return ""
 
     def citations(self) -> tuple[Citation, ...]:
@@ -96,3 +96,21 @@ class Grounder:
         if quote is not None and quote not in quotes:
             quotes.append(quote)
         return number
+
+
+def _together(one: Usage, other: Usage) -> Usage:
+    """The usage of several calls; what one of them doesn't report is left out."""
+
+    def added(a: float | None, b: float | None) -> float | None:
+        return b if a is None else a if b is None else a + b
+
+    prompt, completion = (
+        added(one.prompt_tokens, other.prompt_tokens),
+        added(one.completion_tokens, other.completion_tokens),
+    )
+    return Usage(
+        None if prompt is None else int(prompt),
+        None if completion is None else int(completion),
+        added(one.cost, other.cost),
+        one.calls + other.calls,
+    )

@@ -25,7 +25,7 @@ QUESTIONS = (
     "What is the capital of France?",
 )
 OFFLINE = ("extractive",)
-"""The backends that write by themselves; one that calls a model is tried against a server of its own."""
+"""The backends that write by themselves; one that calls a model is tried against a server, in test_chat."""
 
 
 @pytest.fixture(params=OFFLINE)

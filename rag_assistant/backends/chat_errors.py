@@ -1,0 +1,143 @@
+"""From what the OpenAI SDK and HTTP raise to this package's errors: one sentence each, and what mends it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from rag_assistant.errors import (
+    BackendAuthError,
+    BackendContextTooLong,
+    BackendError,
+    BackendFiltered,
+    BackendInterrupted,
+    BackendNotFound,
+    BackendProtocolError,
+    BackendRateLimited,
+    BackendTimeout,
+    BackendUnreachable,
+)
+
+if TYPE_CHECKING:
+    import openai
+
+_TOO_LONG = ("context_length", "context length", "context size", "context window", "maximum context", "too many tokens")
+_FILTER = ("content_filter", "content_policy", "content policy", "responsible ai")
+_MAX_DETAIL = 200
+
+
+@contextmanager
+def typed_errors(server: str, model: str, key_variable: str) -> Iterator[None]:
+    """Turns failures of a call into :class:`BackendError`.
+
+    Args:
+        server: What a user knows it by, for the sentence.
+        model: The model asked for.
+        key_variable: The environment variable that holds its key.
+    """
+    import httpx
+    import openai
+
+    try:
+        yield
+    except openai.APITimeoutError as error:
+        raise _timeout(server) from error
+    except openai.APIConnectionError as error:
+        raise BackendUnreachable(
+            f"{server} can't be reached.", hint="check that it runs, the address in base_url, and the network"
+        ) from error
+    except openai.APIStatusError as error:
+        raise _status(error, server, model, key_variable) from error
+    except openai.APIError as error:
+        detail = _detail(str(error.message), error.code or "")
+        raise _by_words(detail, server) or BackendInterrupted(
+            f"{server} broke off its answer: {_cut(str(error.message))}.", hint="ask again"
+        ) from error
+    except httpx.TimeoutException as error:
+        raise _timeout(server) from error
+    except httpx.HTTPError as error:
+        raise BackendInterrupted(f"The answer of {server} broke off in the middle.", hint="ask again") from error
+    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+        raise BackendProtocolError(
+            f"{server} sent something that is not JSON.", hint="check that base_url is an OpenAI-compatible address"
+        ) from error
+
+
+def _timeout(server: str) -> BackendError:
+    return BackendTimeout(f"{server} didn't answer in time.", hint="ask again, or choose a smaller model")
+
+
+def _status(error: openai.APIStatusError, server: str, model: str, key_variable: str) -> BackendError:
+    code = error.status_code
+    detail = _detail(error.message, error.code or "")
+    if code in (401, 403):
+        return BackendAuthError(
+            f"{server} refused the key ({code}).", hint=f"set {key_variable} to a key that is valid"
+        )
+    if code == 404:
+        return BackendNotFound(
+            f"{server} has no model {model!r}, or nothing at this address (404).",
+            hint="check --model and --base-url; most addresses end in /v1",
+        )
+    if code == 429 and "insufficient_quota" in detail:
+        return BackendRateLimited(
+            f"The quota at {server} is used up (429).", hint="raise it, or use --backend extractive"
+        )
+    if code == 429:
+        return BackendRateLimited(f"{server} takes no more requests for now (429).", hint="wait a minute and ask again")
+    if code in (408, 504):
+        return _timeout(server)
+    known = _by_words(detail, server) if code in (400, 413, 422, 500) else None
+    if known is not None:
+        return known
+    if code >= 500:
+        return BackendUnreachable(f"{server} has a fault ({code}).", hint="ask again in a while, or look at its log")
+    return BackendProtocolError(
+        f"{server} refused the request ({code}): {_cut(error.message)}.", hint="check --model and --base-url"
+    )
+
+
+def _by_words(detail: str, server: str) -> BackendError | None:
+    if any(sign in detail for sign in _TOO_LONG):
+        return BackendContextTooLong(
+            f"The question and the abstracts are too long for the model at {server}.",
+            hint="let it draw on fewer papers (RAG_K=2), or choose a model with a longer context",
+        )
+    if any(sign in detail for sign in _FILTER):
+        return filtered(server)
+    return None
+
+
+def filtered(server: str) -> BackendError:
+    """The provider's content filter stopped the answer."""
+    return BackendFiltered(
+        f"The content filter of {server} stopped the answer.", hint="word the question in another way"
+    )
+
+
+def empty(server: str) -> BackendError:
+    """Nothing came but white space or reasoning."""
+    return BackendProtocolError(f"{server} sent an empty answer.", hint="ask again, or choose another model")
+
+
+def interrupted(server: str) -> BackendError:
+    """The stream ended before the answer did."""
+    return BackendInterrupted(f"The answer of {server} broke off in the middle.", hint="ask again")
+
+
+def not_a_stream(server: str, kind: str) -> BackendError:
+    """A reply of another kind than a stream of events."""
+    return BackendProtocolError(
+        f"{server} sent {kind} where the protocol wants a stream of events.",
+        hint="check that base_url is an OpenAI-compatible address; most end in /v1",
+    )
+
+
+def _detail(message: str, code: str) -> str:
+    return f"{message} {code}".lower()
+
+
+def _cut(message: str) -> str:
+    return " ".join(message.split())[:_MAX_DETAIL].rstrip(".")

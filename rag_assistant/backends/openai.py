@@ -1,0 +1,70 @@
+"""OpenAI's models, through its official SDK. The question and the abstracts found leave the machine."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from rag_assistant.backends.chat import ChatBackend, Options
+from rag_assistant.errors import BackendAuthError
+from rag_assistant.settings import Settings
+
+if TYPE_CHECKING:
+    import openai
+
+DEFAULT_MODEL = "gpt-4.1-mini"
+_REASONING = re.compile(r"(?:o\d|gpt-5)")
+"""Models that take no temperature."""
+
+
+class OpenAIBackend(ChatBackend):
+    """A model of OpenAI.
+
+    The key is ``RAG_API_KEY`` or ``OPENAI_API_KEY``; the latter never goes to an address in ``base_url``. The address
+    is ``base_url``, else ``OPENAI_BASE_URL``, else OpenAI's.
+
+    Raises:
+        BackendAuthError: There is no key.
+    """
+
+    name = "openai"
+    length_parameter = "max_completion_tokens"
+
+    def __init__(self, *, settings: Settings | None = None, options: Options | None = None) -> None:
+        chosen = settings or Settings.load()
+        model = chosen.model or DEFAULT_MODEL
+        default = Options(temperature=None) if _REASONING.match(model) else Options()
+        super().__init__(model, "OpenAI" if chosen.base_url is None else chosen.base_url, options or default)
+        self._base_url = chosen.base_url
+        self.key_variable = "OPENAI_API_KEY" if chosen.base_url is None else "RAG_API_KEY"
+        if chosen.api_key is None:
+            raise BackendAuthError(
+                f"The openai backend needs a key and {self.key_variable} is not set.",
+                hint="set it, or use --backend openai-like with a server of your own, or the default that needs none: "
+                "--backend extractive",
+            )
+        self._key = chosen.api_key
+
+    def client(self) -> openai.OpenAI:
+        """A client for one call."""
+        import httpx
+        import openai
+
+        return openai.OpenAI(
+            api_key=self._key.get_secret_value(),
+            base_url=self._base_url,
+            timeout=httpx.Timeout(self._options.timeout, connect=min(10.0, self._options.timeout)),
+            max_retries=self._options.retries,
+        )
+
+    def async_client(self) -> openai.AsyncOpenAI:
+        """The same, for async."""
+        import httpx
+        import openai
+
+        return openai.AsyncOpenAI(
+            api_key=self._key.get_secret_value(),
+            base_url=self._base_url,
+            timeout=httpx.Timeout(self._options.timeout, connect=min(10.0, self._options.timeout)),
+            max_retries=self._options.retries,
+        )

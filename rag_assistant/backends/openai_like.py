@@ -1,0 +1,109 @@
+"""Any server that speaks OpenAI's protocol: Ollama, vLLM, llama.cpp, LM Studio, OpenRouter and others.
+
+Only the address that the user named is contacted: redirects are not followed. The SDK reads ``OPENAI_*`` variables by
+itself; none of them leaves, because every request's headers are cut down to a list and its key is set here.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from rag_assistant.backends.chat import ChatBackend, Options
+from rag_assistant.errors import SettingsError
+from rag_assistant.settings import Settings
+
+if TYPE_CHECKING:
+    import httpx
+    import openai
+
+_HEADERS = frozenset("host connection content-length content-type transfer-encoding accept accept-encoding".split())
+_FROM_OPENAI = "environment (OPENAI_API_KEY)"
+
+
+class OpenAILikeBackend(ChatBackend):
+    """A model behind ``base_url``. The key is ``RAG_API_KEY`` only, and not needed.
+
+    Raises:
+        SettingsError: ``base_url`` or ``model`` is not set.
+    """
+
+    name = "openai-like"
+
+    def __init__(self, *, settings: Settings | None = None, options: Options | None = None) -> None:
+        chosen = settings or Settings.load()
+        if chosen.base_url is None:
+            raise SettingsError(
+                "The openai-like backend needs the address of a server.",
+                hint="--base-url or RAG_BASE_URL, for example http://127.0.0.1:11434/v1 for Ollama",
+            )
+        if chosen.model is None:
+            raise SettingsError(
+                "The openai-like backend needs the name of a model.",
+                hint="--model or RAG_MODEL, as the server names it",
+            )
+        address = urlsplit(chosen.base_url)
+        super().__init__(chosen.model, f"{address.scheme}://{address.netloc.rpartition('@')[2]}", options or Options())
+        self._base_url = chosen.base_url
+        theirs = chosen.sources.get("api_key") == _FROM_OPENAI
+        self._key = None if theirs else chosen.api_key
+        # A proxy is for what is outside: it can't know this machine's own servers.
+        self._proxies = not _is_local(address.hostname or "")
+
+    def client(self) -> openai.OpenAI:
+        """A client for one call."""
+        import httpx
+        import openai
+
+        return openai.OpenAI(
+            api_key="none",  # replaced or removed by _own_headers
+            base_url=self._base_url,
+            max_retries=self._options.retries,
+            http_client=httpx.Client(
+                timeout=self._timeout(),
+                follow_redirects=False,
+                trust_env=self._proxies,
+                event_hooks={"request": [self._own_headers]},
+            ),
+        )
+
+    def async_client(self) -> openai.AsyncOpenAI:
+        """The same, for async."""
+        import httpx
+        import openai
+
+        async def own_headers(request: httpx.Request) -> None:
+            self._own_headers(request)
+
+        return openai.AsyncOpenAI(
+            api_key="none",
+            base_url=self._base_url,
+            max_retries=self._options.retries,
+            http_client=httpx.AsyncClient(
+                timeout=self._timeout(),
+                follow_redirects=False,
+                trust_env=self._proxies,
+                event_hooks={"request": [own_headers]},
+            ),
+        )
+
+    def _timeout(self) -> httpx.Timeout:
+        import httpx
+
+        return httpx.Timeout(self._options.timeout, connect=min(10.0, self._options.timeout))
+
+    def _own_headers(self, request: httpx.Request) -> None:
+        for name in list(request.headers):
+            if name.lower() not in _HEADERS:
+                del request.headers[name]
+        request.headers["user-agent"] = "rag-assistant"
+        if self._key is not None:
+            request.headers["authorization"] = f"Bearer {self._key.get_secret_value()}"
+
+
+def _is_local(host: str) -> bool:
+    try:
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False

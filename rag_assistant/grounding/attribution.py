@@ -1,0 +1,75 @@
+"""Which sentences a statement rests on, where its labels leave that open: found in what was sent, or not at all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from rag_assistant.drafts import Label
+from rag_assistant.evidence import Evidence
+from rag_assistant.grounding.support import check_abstract, word_recall
+
+STRANGER = 0.3
+"""A paper whose cited words hold less than this share of a statement's words says something else."""
+VOID = Label(-1)
+
+
+def resolve(statement: str, labels: tuple[Label, ...], evidence: Evidence) -> tuple[Label, ...]:
+    """The labels with sentences put where only a paper is named, and, for a statement without any, the sentences of
+    one paper that support it. Labels that don't exist are passed on, so that they are dropped and counted."""
+    if not labels:
+        found = [
+            attributed for paper in range(len(evidence.papers)) if (attributed := _best(statement, paper, evidence))
+        ]
+        supported = [choice for recall, choice in sorted(found, key=lambda pair: -pair[0])]
+        return supported[0] if supported else ()
+    resolved: list[Label] = []
+    for label in labels:
+        known = label.sentence is None and 0 <= label.paper < len(evidence.papers)
+        if known and not any(other.paper == label.paper and other.sentence is not None for other in labels):
+            best = _best(statement, label.paper, evidence)
+            resolved += best[1] if best else _nearest(statement, label.paper, evidence)[:1]
+        elif not known:
+            resolved.append(label)
+    return _without_strangers(statement, tuple(dict.fromkeys(resolved)), evidence)
+
+
+def _without_strangers(statement: str, labels: tuple[Label, ...], evidence: Evidence) -> tuple[Label, ...]:
+    """The labels, with those of papers that have hardly a word of the statement made void where the others support it:
+    a citation that shows nothing is counted like one that doesn't exist."""
+    texts: dict[int, list[str]] = {}
+    for label in labels:
+        if label.sentence is not None and 0 <= label.paper < len(evidence.papers):
+            sentences = evidence.papers[label.paper].sentences
+            if 0 <= label.sentence < len(sentences):
+                texts.setdefault(label.paper, []).append(sentences[label.sentence].passage.text)
+    strangers = {paper for paper, found in texts.items() if word_recall(statement, found) < STRANGER}
+    others = [paper for paper in texts if paper not in strangers]
+    if not strangers or not others:
+        return labels
+    quotes = [text for paper in others for text in texts[paper]]
+    papers = [evidence.papers[paper].hit.paper for paper in others]
+    if check_abstract(statement, quotes, papers).support != "supported":
+        return labels
+    return tuple(VOID if label.paper in strangers else label for label in labels)
+
+
+def _best(statement: str, paper: int, evidence: Evidence) -> tuple[float, tuple[Label, ...]] | None:
+    """The sentences of a paper that support the statement, and how much of its words they hold."""
+    nearest = _nearest(statement, paper, evidence)
+    choices: Iterable[tuple[Label, ...]] = [
+        *((label,) for label in nearest[:5]),
+        *((nearest[0], other) for other in nearest[1:4]),
+    ]
+    record = evidence.papers[paper]
+    for choice in choices:
+        texts = [record.sentences[label.sentence or 0].passage.text for label in choice]
+        if check_abstract(statement, texts, [record.hit.paper]).support == "supported":
+            return word_recall(statement, texts), tuple(sorted(choice, key=lambda label: label.sentence or 0))
+    return None
+
+
+def _nearest(statement: str, paper: int, evidence: Evidence) -> list[Label]:
+    sentences = evidence.papers[paper].sentences
+    recalls = [word_recall(statement, [sentence.passage.text]) for sentence in sentences]
+    order = sorted(range(len(sentences)), key=lambda at: (-recalls[at], at))
+    return [Label(paper, at) for at in order]

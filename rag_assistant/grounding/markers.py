@@ -1,0 +1,136 @@
+"""The citation markers that models write, and where they stand: ``[2.s3]``, ``[2]``, ``[1][2]``, ``[1.s1, 2.s3]``,
+``[1-3]``, ``【1】``."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from rag_assistant.drafts import Label
+from rag_assistant.sentences import protected_spans
+
+_ITEM = r"(?:(?:papers?|sources?|refs?\.?|passages?)\s*)?\^?(?:\d{1,4}(?:\s*\.\s*s\s*\d{1,4})?|s\s*\d{1,4})"
+_JOIN = r"\s*(?:[,;&–—-]|\band\b)\s*"
+MARKER = re.compile(
+    rf"[\[【]\s*(?P<items>{_ITEM}(?:{_JOIN}{_ITEM})*)\s*(?:†[^】\]\n]{{0,40}})?[\]】](?:\(https?://[^\s()]*\))?"
+    rf"|\(\s*(?P<round>\d{{1,4}}\s*\.\s*s\s*\d{{1,4}}(?:{_JOIN}{_ITEM})*)\s*\)",
+    re.IGNORECASE,
+)
+OPEN_MARKER = re.compile(r"[\[【(][^\[\]【】()\n]{0,80}$|[\]】](?:\((?:h[^\s()]{0,200})?)?$")
+"""The end of a text that may become a marker with what comes next."""
+
+_PART = re.compile(
+    r"(?:(?P<paper>\d{1,4})(?:\s*\.\s*s\s*(?P<sentence>\d{1,4}))?|s\s*(?P<alone>\d{1,4}))", re.IGNORECASE
+)
+_RANGE = re.compile(r"^\s*[–—-]\s*(?:[a-z.]+\s*)?\^?$", re.IGNORECASE)
+_MAX_RANGE = 20
+_IN_PLACE = re.compile(r"\b(?:in|by|of|from|to|per|and|see|unlike)\s*$", re.IGNORECASE)
+_OPENS = re.compile(r"(?:\A|[.!?]\s+|\n)\W*$")
+
+
+@dataclass(frozen=True, slots=True)
+class Marker:
+    """A marker at ``[start, end)`` of a text, with the labels it names, counted from 0; they may not exist."""
+
+    start: int
+    end: int
+    labels: tuple[Label, ...]
+
+
+def markers(text: str) -> list[Marker]:
+    """The markers of a text in order; brackets in formulas and code are none, nor is an interval such as ``[0, 1]``."""
+    formulas = [(a, b) for a, b in protected_spans(text) if text[a] in "$\\`"]
+    found = []
+    for match in MARKER.finditer(text):
+        if any(a < match.end() and match.start() < b for a, b in formulas):
+            continue
+        items = match["items"] or match["round"]
+        if re.search(r"(?:^|[\s,;–-])0+(?:$|[\s,;–-])", items):
+            continue
+        found.append(Marker(match.start(), match.end(), _labels(items)))
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Unmarked:
+    """A text whose markers were taken out.
+
+    Attributes:
+        text: Without them; one that is part of the sentence ("In [2], ...") has become "this paper".
+        places: For each marker its position in ``text``, its end in the marked text, and its labels.
+        origin: For each character of ``text`` its position in the marked text.
+    """
+
+    text: str
+    places: tuple[tuple[int, int, tuple[Label, ...]], ...]
+    origin: tuple[int, ...]
+
+    def assigned(self, spans: list[tuple[int, int]], ready: int) -> tuple[list[list[Label]], int]:
+        """The labels of the first ``ready`` of the sentences ``spans``, and where these end in the marked text.
+
+        A marker belongs to the sentence it stands in or follows, or, at the start of a line, to the one it precedes.
+        """
+        labels: list[list[Label]] = [[] for _ in spans]
+        consumed = self.origin[spans[ready - 1][1] - 1] + 1 if ready else 0
+        for at, end, found in self.places:
+            index = max((i for i, (start, _) in enumerate(spans) if start < at), default=0)
+            if index + 1 < len(spans) and at > spans[index][1] and "\n" in self.text[spans[index][1] : at]:
+                index += 1
+            labels[index] += found
+            if index < ready:
+                consumed = max(consumed, end)
+        return labels[:ready], consumed
+
+
+def without_markers(text: str) -> Unmarked:
+    """Takes the markers out of a text, with the spaces before them."""
+    kept: list[str] = []
+    origin: list[int] = []
+    places = []
+    done = 0
+    for marker in markers(text):
+        piece = text[done : marker.start].rstrip(" \t")
+        kept += piece
+        origin += range(done, done + len(piece))
+        before, after = "".join(kept), text[marker.end :]
+        filler = ""
+        if _IN_PLACE.search(before) or (_OPENS.search(before) and re.match(r"\s+[a-z]", after)):
+            noun = "papers" if len({label.paper for label in marker.labels}) > 1 else "paper"
+            filler = f"{'these' if noun == 'papers' else 'this'} {noun}"
+            filler = (
+                f" {filler}" if before.rstrip("(\n") and not before[-1:].isspace() and before[-1:] != "(" else filler
+            )
+            filler = filler if _IN_PLACE.search(before) else filler.replace("th", "Th", 1)
+        elif before[-1:].isalnum() and after[:1].isalnum():
+            filler = " "
+        kept += filler
+        origin += [marker.start] * len(filler)
+        places.append((len(kept), marker.end, marker.labels))
+        done = marker.end
+    kept += text[done:]
+    origin += range(done, len(text))
+    return Unmarked("".join(kept), tuple(places), tuple(origin))
+
+
+def _labels(items: str) -> tuple[Label, ...]:
+    labels: list[Label] = []
+    end = 0
+    for part in _PART.finditer(items):
+        if part["alone"]:
+            label = Label(labels[-1].paper if labels else -1, int(part["alone"]) - 1)
+        else:
+            label = Label(int(part["paper"]) - 1, int(part["sentence"]) - 1 if part["sentence"] else None)
+        if labels and _RANGE.match(items[end : part.start()]):
+            labels += _between(labels[-1], label)
+        labels.append(label)
+        end = part.end()
+    return tuple(dict.fromkeys(labels))
+
+
+def _between(first: Label, last: Label) -> list[Label]:
+    if first.sentence is None and last.sentence is None:
+        return [Label(paper) for paper in range(first.paper + 1, min(last.paper, first.paper + _MAX_RANGE))]
+    if first.paper == last.paper and first.sentence is not None and last.sentence is not None:
+        stop = min(last.sentence, first.sentence + _MAX_RANGE)
+        return [Label(first.paper, sentence) for sentence in range(first.sentence + 1, stop)]
+    return []

@@ -1,0 +1,113 @@
+"""A scripted server that speaks Chat Completions over HTTP on loopback, and keeps what it was sent."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+
+@dataclass
+class Reply:
+    """What the server does for one request.
+
+    ``pieces`` are streamed as deltas and closed with ``finish`` and usage. ``breaks``: the connection is cut after the
+    pieces. ``raw``: this body is sent instead, as ``kind``. With a ``status`` other than 200, ``raw`` is the error.
+    """
+
+    pieces: tuple[str, ...] = ()
+    finish: str | None = "stop"
+    breaks: bool = False
+    status: int = 200
+    raw: str | None = None
+    kind: str = "application/json"
+    headers: tuple[tuple[str, str], ...] = ()
+    pause: float = 0.0
+
+
+@dataclass
+class Script:
+    """The replies in order; the last one is given again. ``seen`` holds path, headers and body of every request."""
+
+    replies: list[Reply] = field(default_factory=list)
+    seen: list[tuple[str, dict[str, str], dict[str, Any]]] = field(default_factory=list)
+    url: str = ""
+    hung_up: threading.Event = field(default_factory=threading.Event)
+
+    def say(self, *replies: Reply | str) -> None:
+        self.replies = [Reply(tuple(r)) if isinstance(r, str) else r for r in replies]
+        self.seen.clear()
+
+
+@contextmanager
+def serving() -> Iterator[Script]:
+    script = Script()
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_POST(self) -> None:
+            body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+            script.seen.append((self.path, {k.lower(): v for k, v in self.headers.items()}, body))
+            reply = script.replies.pop(0) if len(script.replies) > 1 else script.replies[0]
+            if reply.raw is not None or reply.status != 200:
+                self._whole(reply)
+                return
+            self.send_response(200)
+            self.send_header("content-type", "text/event-stream; charset=utf-8")
+            self.send_header("transfer-encoding", "chunked")
+            self.end_headers()
+            try:
+                for piece in reply.pieces:
+                    self._event({"choices": [{"index": 0, "delta": {"content": piece}, "finish_reason": None}]})
+                    time.sleep(reply.pause)
+                if reply.breaks:
+                    self.close_connection = True
+                    return
+                if reply.finish:
+                    self._event({"choices": [{"index": 0, "delta": {}, "finish_reason": reply.finish}]})
+                self._event({"choices": [], "usage": {"prompt_tokens": 7, "completion_tokens": 3, "total_tokens": 10}})
+                self._chunk(b"data: [DONE]\n\n")
+                self._chunk(b"")
+            except (BrokenPipeError, ConnectionResetError):
+                script.hung_up.set()
+                self.close_connection = True
+
+        def _event(self, data: dict[str, Any]) -> None:
+            told = {"id": "x", "object": "chat.completion.chunk", "created": 1, "model": "m", **data}
+            self._chunk(f"data: {json.dumps(told)}\n\n".encode())
+
+        def _chunk(self, data: bytes) -> None:
+            self.wfile.write(f"{len(data):x}\r\n".encode() + data + b"\r\n")
+            self.wfile.flush()
+
+        def _whole(self, reply: Reply) -> None:
+            data = (reply.raw or "").encode()
+            self.send_response(reply.status)
+            self.send_header("content-type", reply.kind)
+            self.send_header("content-length", str(len(data)))
+            for name, value in reply.headers:
+                self.send_header(name, value)
+            self.end_headers()
+            self.wfile.write(data)
+
+        def log_message(self, *args: object) -> None:
+            """Quiet."""
+
+    class Server(ThreadingHTTPServer):
+        daemon_threads = True
+
+    with Server(("127.0.0.1", 0), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
+        thread.start()
+        script.url = f"http://127.0.0.1:{server.server_address[1]}/v1"
+        try:
+            yield script
+        finally:
+            server.shutdown()
+            thread.join()

@@ -1,0 +1,291 @@
+"""The backends that call a model, against a server that speaks the protocol: sync and async, errors and all."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import socket
+import time
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from rag_assistant import Assistant
+from rag_assistant import errors as e
+from rag_assistant.backends.base import Backend, Prepares
+from rag_assistant.backends.chat import ChatBackend, Options
+from rag_assistant.drafts import Draft, Label, Piece, Refusal
+from rag_assistant.plugins import load_plugin
+from rag_assistant.settings import Settings
+from rag_assistant.types import FinalEvent, TextEvent, Usage
+
+from .chat_server import Reply, Script, serving
+from .prompts import prompts
+
+QUESTION = "Does DPO keep its advantage when the true reward is not realizable?"
+Make = Callable[..., ChatBackend]
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Script]:
+    with serving() as script:
+        yield script
+
+
+@pytest.fixture(params=("openai", "openai-like"))
+def make(request: pytest.FixtureRequest, server: Script) -> Make:
+    server.say("")
+
+    def made(**options: object) -> ChatBackend:
+        settings = Settings(model="m", base_url=server.url, api_key="ours")
+        backend: ChatBackend = load_plugin("backend", request.param)(
+            settings=settings, options=Options(**{"retries": 0, "timeout": 5.0, **options})
+        )
+        assert backend.name == request.param
+        return backend
+
+    return made
+
+
+@pytest.fixture(scope="module")
+def prompt(assistant: Assistant):
+    return prompts(assistant, (QUESTION,))[QUESTION]
+
+
+def both(backend: Backend, prompt) -> list[Piece]:
+    """The pieces, which are the same both ways."""
+    pieces = list(backend.stream(prompt))
+
+    async def drained() -> list[Piece]:
+        return [piece async for piece in backend.astream(prompt)]
+
+    assert asyncio.run(drained()) == pieces
+    return pieces
+
+
+def raised_by(backend: Backend, prompt) -> e.BackendError:
+    with pytest.raises(e.BackendError) as first:
+        list(backend.stream(prompt))
+
+    async def drain() -> None:
+        async for _ in backend.astream(prompt):
+            pass
+
+    with pytest.raises(e.BackendError) as second:
+        asyncio.run(drain())
+    assert (type(first.value), str(first.value)) == (type(second.value), str(second.value))
+    assert first.value.hint
+    assert first.value.message.endswith(".")
+    assert "\n" not in first.value.message
+    return first.value
+
+
+def test_sentences_come_with_labels_and_usage(make: Make, server: Script, prompt) -> None:
+    sentence = prompt.evidence.papers[0].sentences[0].passage.text
+    server.say(f"<think>Paper 1, surely.</think>\n{sentence[:-1]} [1.s1].")
+    backend = make()
+    assert isinstance(backend, Backend)
+    assert isinstance(backend, Prepares)
+    pieces = both(backend, prompt)
+    assert pieces[0] == Draft(sentence, (Label(0, 0),))
+    assert pieces[1:] == [Usage(7, 3, calls=1)]
+
+
+def test_the_request_is_what_the_protocol_says(make: Make, server: Script, prompt) -> None:
+    server.say("NOT_IN_ABSTRACTS")
+    assert both(make(), prompt)[0] == Refusal("not_in_abstracts")
+    for path, headers, body in server.seen:
+        assert path == "/v1/chat/completions"
+        assert headers["authorization"] == "Bearer ours"
+        assert (body["model"], body["stream"], body["stream_options"]) == ("m", True, {"include_usage": True})
+        assert [message["role"] for message in body["messages"]] == ["system", "user"]
+        assert QUESTION in body["messages"][1]["content"]
+        assert "[1.s1] " in body["messages"][1]["content"]
+
+
+ERROR = '{"error": {"message": "MESSAGE", "type": "x", "code": "CODE"}}'
+
+
+@pytest.mark.parametrize(
+    ("reply", "kind", "said"),
+    [
+        (Reply(status=401, raw=ERROR), e.BackendAuthError, "401"),
+        (Reply(status=403, raw="no"), e.BackendAuthError, "403"),
+        (Reply(status=404, raw=ERROR), e.BackendNotFound, "'m'"),
+        (Reply(status=404, raw="<html>nothing here</html>", kind="text/html"), e.BackendNotFound, "/v1"),
+        (Reply(status=429, raw=ERROR), e.BackendRateLimited, "429"),
+        (Reply(status=429, raw=ERROR.replace("CODE", "insufficient_quota")), e.BackendRateLimited, "quota"),
+        (
+            Reply(status=400, raw=ERROR.replace("MESSAGE", "This model's maximum context length is 8 tokens")),
+            e.BackendContextTooLong,
+            "RAG_K",
+        ),
+        (Reply(status=400, raw=ERROR.replace("CODE", "context_length_exceeded")), e.BackendContextTooLong, "too long"),
+        (Reply(status=400, raw=ERROR.replace("CODE", "content_filter")), e.BackendFiltered, "filter"),
+        (Reply(status=400, raw=ERROR), e.BackendProtocolError, "MESSAGE"),
+        (Reply(status=500, raw="oops", kind="text/plain"), e.BackendUnreachable, "500"),
+        (Reply(("Half an ans",), breaks=True), e.BackendInterrupted, "broke off"),
+        (Reply(("Half an answer.",), finish=None), e.BackendInterrupted, "broke off"),
+        (Reply(raw=f"data: {ERROR}\n\n", kind="text/event-stream"), e.BackendInterrupted, "MESSAGE"),
+        (Reply(()), e.BackendProtocolError, "empty"),
+        (Reply((" ", "\n")), e.BackendProtocolError, "empty"),
+        (Reply(("<think>for", "ever and ever"), finish="length"), e.BackendProtocolError, "empty"),
+        (Reply(raw="<html>Welcome</html>", kind="text/html"), e.BackendProtocolError, "web page"),
+        (Reply(raw='{"choices": []}'), e.BackendProtocolError, "JSON document"),
+        (Reply(raw="data: {not json\n\n", kind="text/event-stream"), e.BackendProtocolError, "not JSON"),
+        (Reply(raw="data: [1, 2]\n\n", kind="text/event-stream"), e.BackendProtocolError, "empty"),
+        (Reply(raw="hello", kind="text/plain"), e.BackendProtocolError, "empty"),
+        (Reply(("Some ",), finish="content_filter"), e.BackendFiltered, "filter"),
+        (Reply(("slow ", "slow "), pause=0.6), e.BackendTimeout, "in time"),
+    ],
+)
+def test_failures_are_told_in_one_sentence_with_the_fix(
+    make: Make, server: Script, prompt, reply: Reply, kind: type[e.BackendError], said: str
+) -> None:
+    server.say(reply)
+    error = raised_by(make(timeout=0.3) if reply.pause else make(), prompt)
+    assert type(error) is kind
+    assert said in str(error)
+
+
+def test_nobody_listens(make: Make, server: Script, prompt) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        address = f"http://127.0.0.1:{taken.getsockname()[1]}/v1"
+        settings = Settings(model="m", base_url=address, api_key="ours")
+        error = raised_by(type(make())(settings=settings, options=Options(retries=0)), prompt)
+    assert type(error) is e.BackendUnreachable
+
+
+def test_retry_after_is_honoured(make: Make, server: Script, prompt) -> None:
+    server.say(Reply(status=429, raw=ERROR, headers=(("retry-after", "1"),)), "NOT_IN_ABSTRACTS")
+    start = time.perf_counter()
+    assert next(iter(make(retries=1).stream(prompt))) == Refusal("not_in_abstracts")
+    assert time.perf_counter() - start >= 1
+    assert len(server.seen) == 2
+
+
+def test_a_closed_stream_hangs_up(make: Make, server: Script, prompt) -> None:
+    server.hung_up.clear()
+    server.say(Reply(("A sentence. ", *["And another one. "] * 400), pause=0.01))
+    pieces = make().stream(prompt)
+    assert isinstance(next(iter(pieces)), Draft)
+    pieces.close()  # type: ignore[attr-defined]
+    assert server.hung_up.wait(2)
+
+
+def test_an_answer_cut_for_length_ends_with_its_last_whole_sentence(make: Make, server: Script, prompt) -> None:
+    sentence = prompt.evidence.papers[0].sentences[0].passage.text
+    server.say(Reply((f"{sentence[:-1]} [1.s1]. And then it", " goes on to"), finish="length"))
+    assert [piece.text for piece in both(make(), prompt) if isinstance(piece, Draft)] == [sentence]
+
+
+def test_bibliography_and_lists_call_no_model(make: Make, server: Script, assistant: Assistant) -> None:
+    server.say("A lie.")
+    questions = ("Who wrote MusicRL?", "Which papers are about alignment with human feedback?")
+    with Assistant.open(assistant.settings.index_path, backend=make()) as asked:
+        answers = [asked.ask(question) for question in questions]
+    assert [answer.status for answer in answers] == ["answered", "answered"]
+    assert [answer.prompt for answer in answers] == [None, None]
+    assert server.seen == []
+
+
+def test_the_answer_is_what_streamed(make: Make, server: Script, assistant: Assistant, prompt) -> None:
+    first, second = (sentence.passage.text for sentence in prompt.evidence.papers[0].sentences[:2])
+    denial = "The abstracts don't say what the true reward is."
+    server.say(f"{first[:-1]} [1.s1]. {second} [1.s2] It is also 73% faster [1.s1]. {denial}")
+    with Assistant.open(assistant.settings.index_path, backend=make()) as asked:
+        events = list(asked.stream(QUESTION).events())
+        final = events[-1]
+        assert isinstance(final, FinalEvent)
+        answer = final.answer
+        assert "".join(event.text for event in events if isinstance(event, TextEvent)) == answer.text
+        assert not final.replaced
+        assert answer.status == "partial"
+        assert [s.support for s in answer.statements] == ["supported", "supported", "unsupported"]
+        assert answer.statements[2].reason == "not in the cited words: 73%"
+        assert answer.text.endswith("The abstracts don't say: what the true reward is.")
+        assert answer.prompt is not None
+        assert (answer.prompt.name, answer.backend, answer.model) == ("answer", make().name, "m")
+        assert answer.usage == Usage(7, 3, calls=1)
+        assert asyncio.run(asked.aask(QUESTION)).text == answer.text
+
+
+def test_an_answer_without_support_is_replaced_by_a_refusal(make: Make, server: Script, assistant: Assistant) -> None:
+    server.say("Paris is the capital of France [1.s1]. It has 12 airports [9.s9].")
+    with Assistant.open(assistant.settings.index_path, backend=make()) as asked:
+        final = list(asked.stream(QUESTION).events())[-1]
+    assert isinstance(final, FinalEvent)
+    assert final.replaced
+    assert final.answer.status == "not_in_abstracts"
+    assert "Paris" not in final.answer.text
+    assert final.answer.draft.startswith("Paris is")
+    assert final.answer.dropped_markers == 1
+
+
+SECRETS = {
+    "OPENAI_API_KEY": "sk-secret-one",
+    "OPENAI_ADMIN_KEY": "sk-secret-two",
+    "OPENAI_ORG_ID": "org-secret",
+    "OPENAI_PROJECT_ID": "proj-secret",
+    "OPENAI_WEBHOOK_SECRET": "hook-secret",
+    "OPENAI_CUSTOM_HEADERS": "X-Mine: header-secret\nAuthorization: Bearer other-secret",
+}
+
+
+@pytest.mark.parametrize("key", [None, "ours"])
+def test_nothing_of_openai_leaves_with_openai_like(
+    monkeypatch: pytest.MonkeyPatch, server: Script, assistant: Assistant, key: str | None
+) -> None:
+    with serving() as elsewhere:
+        for name, value in {**SECRETS, "OPENAI_BASE_URL": elsewhere.url}.items():
+            monkeypatch.setenv(name, value)
+        if key:
+            monkeypatch.setenv("RAG_API_KEY", key)
+        elsewhere.say("NOT_IN_ABSTRACTS")
+        server.say("NOT_IN_ABSTRACTS")
+        index = assistant.settings.index_path
+        settings = Settings.load(index=index, backend="openai-like", model="m", base_url=server.url)
+        with Assistant.open(settings=settings) as asked:
+            assert asked.ask(QUESTION).status == "not_in_abstracts"
+            asyncio.run(asked.aask(QUESTION))
+        # Also where the address was put into settings that had taken up OpenAI's key.
+        moved = Settings.load(index=index, backend="openai-like", model="m").model_copy(update={"base_url": server.url})
+        with Assistant.open(settings=moved) as asked:
+            asked.ask(QUESTION)
+        assert elsewhere.seen == []
+    assert len(server.seen) == 3
+    for _, headers, body in server.seen:
+        told = json.dumps([headers, body]).lower()
+        assert "secret" not in told
+        assert "openai" not in json.dumps(headers)
+        assert headers.get("authorization") == (f"Bearer {key}" if key else None)
+
+
+def test_a_redirect_is_not_followed(server: Script, prompt) -> None:
+    with serving() as elsewhere:
+        elsewhere.say("NOT_IN_ABSTRACTS")
+        server.say(Reply(status=307, raw="", headers=(("location", f"{elsewhere.url}/chat/completions"),)))
+        settings = Settings(model="m", base_url=server.url)
+        error = raised_by(load_plugin("backend", "openai-like")(settings=settings, options=Options(retries=0)), prompt)
+        assert type(error) is e.BackendProtocolError
+        assert elsewhere.seen == []
+
+
+def test_the_sdks_variables_lead_openai_elsewhere(monkeypatch: pytest.MonkeyPatch, server: Script, prompt) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-mine")
+    monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+    server.say("NOT_IN_ABSTRACTS")
+    both(load_plugin("backend", "openai")(settings=Settings.load(model="o3-mini")), prompt)
+    assert server.seen[0][1]["authorization"] == "Bearer sk-mine"
+    assert "temperature" not in server.seen[0][2]
+    assert "max_completion_tokens" in server.seen[0][2]
+
+
+def test_what_is_not_set_is_named() -> None:
+    with pytest.raises(e.BackendAuthError, match="OPENAI_API_KEY is not set"):
+        load_plugin("backend", "openai")(settings=Settings())
+    with pytest.raises(e.SettingsError, match="address"):
+        load_plugin("backend", "openai-like")(settings=Settings(model="m"))
+    with pytest.raises(e.SettingsError, match="model"):
+        load_plugin("backend", "openai-like")(settings=Settings(base_url="http://127.0.0.1:1/v1"))
