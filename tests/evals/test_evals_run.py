@@ -201,7 +201,8 @@ def test_a_run_that_is_killed_can_be_read_and_resumed(small: Dataset, gold, tmp_
 
 
 def test_what_is_no_run_is_refused(tmp_path: Path) -> None:
-    for text, message in (("[]", "not an eval run"), ("{", "not JSON"), ('{"rows": [{"id": 1}]}', "not a run of this")):
+    old = '{"header": {}, "rows": [{"id": 1}]}'
+    for text, message in (("[]", "not an eval run"), ("{}", "not an eval run"), ("{", "not JSON"), (old, "of this")):
         path = tmp_path / "baseline.json"
         path.write_text(text, "utf-8")
         with pytest.raises(LoadError, match=message):
