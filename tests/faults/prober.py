@@ -146,6 +146,24 @@ def read_for(path: str, seconds: float, reopen: bool) -> dict[str, Any]:
 _ACTIONS = {action.__name__: action for action in (probe, ruin_while_open, change, mend, write_for, read_for)}
 
 
+_ON_DISK = ("open", "os.", "shutil.", "tempfile.", "sqlite3.", "fcntl.")
+
+
+class _Steps:
+    """Counts what this process does on disk, and kills it at the step that is asked for."""
+
+    def __init__(self, kill_at: int | None) -> None:
+        self.taken = 0
+        self._kill_at = kill_at
+        sys.addaudithook(self._step)
+
+    def _step(self, event: str, _: object) -> None:
+        if event.startswith(_ON_DISK):
+            self.taken += 1
+            if self.taken == self._kill_at:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+
 def _fork(command: dict[str, Any]) -> tuple[int, int]:
     reading, writing = os.pipe()
     pid = os.fork()
@@ -154,8 +172,10 @@ def _fork(command: dict[str, Any]) -> tuple[int, int]:
         return pid, reading
     try:
         try:
-            arguments = {key: value for key, value in command.items() if key not in ("action", "kill_after")}
-            answer = _ACTIONS[command["action"]](**arguments)
+            steps = _Steps(command.get("kill_at"))
+            own = ("action", "kill_after", "kill_at")
+            answer = _ACTIONS[command["action"]](**{k: v for k, v in command.items() if k not in own})
+            answer["steps"] = steps.taken
         except BaseException as error:
             answer = {"result": "lost", "told": f"{type(error).__name__}: {error}"}
         os.write(writing, json.dumps(answer).encode())
@@ -163,7 +183,8 @@ def _fork(command: dict[str, Any]) -> tuple[int, int]:
         os._exit(0)
 
 
-def _wait(pid: int, reading: int, kill_after: float | None) -> dict[str, Any]:
+def _wait(pid: int, reading: int, command: dict[str, Any]) -> dict[str, Any]:
+    kill_after = command.get("kill_after")
     deadline = time.monotonic() + (_SECONDS if kill_after is None else kill_after)
     content = b""
     while True:
@@ -182,7 +203,8 @@ def _wait(pid: int, reading: int, kill_after: float | None) -> dict[str, Any]:
     if not os.WIFSIGNALED(status):
         return {"result": "lost", "told": "no answer"}
     if os.WTERMSIG(status) == signal.SIGKILL:
-        return {"result": "killed" if kill_after is not None else "lost", "told": "took too long"}
+        meant = {"kill_after", "kill_at"} & command.keys()
+        return {"result": "killed" if meant else "lost", "told": "took too long"}
     return {"result": "lost", "told": f"killed by {signal.Signals(os.WTERMSIG(status)).name}"}
 
 
@@ -190,8 +212,8 @@ def main() -> None:
     """Carries out each line's commands, all at once, and answers with the list of their answers."""
     for line in sys.stdin:
         commands = json.loads(line)
-        children = [(*_fork(command), command.get("kill_after")) for command in commands]
-        print(json.dumps([_wait(*child) for child in children]), flush=True)
+        children = [(_fork(command), command) for command in commands]
+        print(json.dumps([_wait(*child, command) for child, command in children]), flush=True)
 
 
 if __name__ == "__main__":
