@@ -85,7 +85,8 @@ window.rag = (() => {
     back(card);
     const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
     card.focus({ preventScroll: true });
-    const whole = card.offsetHeight < innerHeight - 100 || !marks.length;
+    const end = marks.length ? marks[marks.length - 1].getBoundingClientRect().bottom : 0;
+    const whole = end - card.getBoundingClientRect().top < innerHeight - 120; // from the title to the words
     (whole ? card : marks[0]).scrollIntoView({ block: whole ? "start" : "center", behavior: still ? "auto" : "smooth" });
   }
   function back(card) {
