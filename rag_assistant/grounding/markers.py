@@ -16,7 +16,7 @@ MARKER = re.compile(
     rf"|\(\s*(?P<round>\d{{1,4}}\s*\.\s*s\s*\d{{1,4}}(?:{_JOIN}{_ITEM})*)\s*\)",
     re.IGNORECASE,
 )
-OPEN_MARKER = re.compile(r"[\[【(][^\[\]【】()\n]{0,80}$|[\]】](?:\((?:h[^\s()]{0,200})?)?$")
+OPEN_MARKER = re.compile(r"[\[【(][^\[\]【】()\n]{0,80}$")
 """The end of a text that may become a marker with what comes next."""
 
 _PART = re.compile(

@@ -28,6 +28,7 @@ _HEADING = re.compile(r"#{1,6}\s+")
 _LEAD_IN = re.compile(r"\*{0,2}answer:\*{0,2}\s*", re.IGNORECASE)
 _NO_STATEMENT = re.compile(r"\W*(?:sources?|references?|citations?|labels?)?\W*", re.IGNORECASE)
 _OPENER = re.compile(r"(?<!\\)(?:\$|`)|\\[(\[]")
+_STOP = re.compile(r"[.!?\u2026\u3002\uff01\uff1f\n]")
 _LONGEST_FORMULA = 400
 
 
@@ -97,6 +98,8 @@ class Reply:
 
     def _sentences(self, *, final: bool) -> Iterator[Piece]:
         text = self._text
+        if not final and len(text) <= MAX_SENTENCE and not _STOP.search(text):
+            return
         if not final and (open_marker := OPEN_MARKER.search(text.rstrip())):
             text = text[: open_marker.start()]
         clean = without_markers(text)

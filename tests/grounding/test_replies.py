@@ -1,0 +1,239 @@
+"""What becomes of a model's reply: right answers in many styles pass, wrong ones don't, and chunks change nothing."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rag_assistant.drafts import Draft, Label, Piece, Refusal
+from rag_assistant.evidence import Evidence
+from rag_assistant.grounding.ground import Grounder
+from rag_assistant.grounding.markers import markers
+from rag_assistant.grounding.reply import MAX_SENTENCE, Reply
+from rag_assistant.types import Paper
+
+from .papers import evidence, found
+
+DPO = Paper(
+    "dpo",
+    "Is DPO Superior to PPO for LLM Alignment?",
+    "Reinforcement Learning from Human Feedback (RLHF) is widely used. We show that DPO has fundamental limitations. "
+    "Our method attains a rate of $O\\left(\\frac{1}{T}\\right)$ with $30\\%$ less memory on 64 A100 GPUs. "
+    "PPO outperforms DPO in all three benchmarks. DPO fails to generalise to out-of-distribution data. "
+    "It needs only 1,000 samples and no reward model.",
+    ("Ada Lovelace",),
+    2024,
+)
+CTMA = Paper(
+    "ctma",
+    "Robust Training with CTMA",
+    "Byzantine workers may send arbitrary updates. We propose CTMA, a meta-aggregator that is robust to them. "
+    "It does not increase the communication cost. Training takes two days.",
+    ("Bo Beck",),
+)
+QUESTION = "How does DPO compare with PPO, what memory does it need, and is CTMA robust? What is its carbon footprint?"
+
+
+def sent() -> Evidence:
+    return evidence(found(DPO), found(CTMA))
+
+
+def pieces(text: str, size: int = 1, *, truncated: bool = False) -> list[Piece]:
+    reply = Reply(sent(), QUESTION)
+    read: list[Piece] = []
+    for start in range(0, len(text), size):
+        read += reply.add(text[start : start + size])
+    return [*read, *reply.finish(truncated=truncated)]
+
+
+def grounded(text: str) -> Grounder:
+    ground = Grounder(sent())
+    for piece in pieces(text):
+        ground.add(piece)
+    return ground
+
+
+RIGHT = {
+    "label before the stop": "PPO outperforms DPO in all three benchmarks [1.s4].",
+    "label after the stop": "PPO outperforms DPO in all three benchmarks. [1.s4] CTMA is robust to them. [2.s2]",
+    "label glued": "PPO outperforms DPO in all three benchmarks.[1.s4] DPO has fundamental limitations[1.s2].",
+    "paper only": "PPO outperforms DPO in all three benchmarks [1].",
+    "paper only, two": "PPO outperforms DPO in all three benchmarks [1]. CTMA is robust to arbitrary updates [2].",
+    "wide brackets": "PPO outperforms DPO in all three benchmarks【1】.",
+    "wide brackets with a dagger": "PPO outperforms DPO in all three benchmarks【1†source】.",
+    "two markers": "PPO outperforms DPO on the benchmarks and needs no reward model [1.s4][1.s6].",
+    "a list of labels": "PPO outperforms DPO, and CTMA is robust [1.s4, 2.s2].",
+    "inherited paper": "DPO has fundamental limitations and fails to generalise [1.s2, s5].",
+    "round brackets": "PPO outperforms DPO in all three benchmarks (1.s4).",
+    "the word paper": "PPO outperforms DPO in all three benchmarks [Paper 1.s4].",
+    "a range of sentences": "PPO outperforms DPO, which fails to generalise [1.s4-1.s5].",
+    "no marker": "PPO outperforms DPO in all three benchmarks.",
+    "marker in place": "In [1], PPO outperforms DPO in all three benchmarks.",
+    "marker as subject": "[1.s4] shows that PPO outperforms DPO in all three benchmarks.",
+    "percent spelt": "The method attains its rate with 30 percent less memory [1.s3].",
+    "plain percent": "It uses 30% less memory [1.s3].",
+    "unit apart": "The method attains its rate on 64 GPUs [1.s3].",
+    "number as a word": "It needs only one thousand samples".replace("one thousand", "1000") + " [1.s6].",
+    "number as a numeral": "PPO outperforms DPO in all 3 benchmarks [1.s4].",
+    "two as a numeral": "CTMA training takes 2 days [2.s4].",
+    "formula": "The method attains a rate of $O\\left(\\frac{1}{T}\\right)$ [1.s3].",
+    "negation kept": "CTMA does not increase the communication cost [2.s3].",
+    "negation in other words": "DPO does not generalise to out-of-distribution data [1.s5].",
+    "limit kept": "It needs only 1,000 samples [1.s6].",
+    "name for an anaphor": "CTMA training takes two days [2.s4].",
+    "a list": "- PPO outperforms DPO in all three benchmarks [1.s4].\n- CTMA is robust to them [2.s2].",
+    "thinking first": "<think>\nIt may be [2.s1]. No!\n</think>\n\nPPO outperforms DPO in all three benchmarks [1.s4].",
+    "thinking without its start": "Hm, so [9.s9]. </think>PPO outperforms DPO in all three benchmarks [1.s4].",
+    "answer prefix": "Answer: PPO outperforms DPO in all three benchmarks [1.s4].",
+    "said twice": "DPO has fundamental limitations [1.s2]. DPO has fundamental limitations [1.s2].",
+}
+
+
+@pytest.mark.parametrize("text", RIGHT.values(), ids=RIGHT)
+def test_right_answers_raise_no_alarm(text: str) -> None:
+    ground = grounded(text)
+    assert [(s.support, s.reason) for s in ground.statements] == [("supported", "")] * len(ground.statements)
+    assert ground.statements
+    assert ground.dropped_markers == 0
+    assert all(citation.quotes for citation in ground.citations())
+    assert "s4]" not in ground.text
+
+
+WRONG = {
+    "number": ("PPO uses 40% less memory [1.s3].", "40%"),
+    "number word": ("PPO outperforms DPO in all four benchmarks [1.s4].", "four"),
+    "another unit": ("The method attains it with 30 hours less memory [1.s3].", "30 hour"),
+    "another scale": ("It needs only 1,000 million samples [1.s6].", "1000 million"),
+    "a number added": ("PPO outperforms DPO by 12 points in all three benchmarks [1.s4].", "12"),
+    "negation added": ("PPO does not outperform DPO in all three benchmarks [1.s4].", "deny"),
+    "negation dropped": ("DPO generalises to out-of-distribution data [1.s5].", "deny"),
+    "negation dropped again": ("CTMA does increase the communication cost [2.s3].", "deny"),
+    "a reward model after all": ("It needs only 1,000 samples and a reward model [1.s6].", "deny"),
+    "limit added": ("Only Byzantine workers may send arbitrary updates [2.s1].", "limit"),
+    "more for less": ("The method takes 30% more memory on GPUs [1.s3].", "opposite"),
+    "name of elsewhere": ("RLOO outperforms DPO in all three benchmarks [1.s4].", "RLOO"),
+    "name of another paper": ("CTMA outperforms DPO in all three benchmarks [1.s4].", "CTMA"),
+    "sentence of another paper": ("PPO outperforms DPO in all three benchmarks [2.s1].", "not in the cited"),
+    "wrong sentence": ("Byzantine workers may send arbitrary updates [2.s4].", "don't say"),
+    "paper only, wrong": ("Byzantine workers may send arbitrary updates [1].", "don't say"),
+    "claim of its own": ("Alignment matters for society and its values [1.s1].", "don't say"),
+    "address": ("CTMA is robust, see https://evil.example/x [2.s2].", "evil.example"),
+}
+
+
+@pytest.mark.parametrize(("text", "reason"), WRONG.values(), ids=WRONG)
+def test_wrong_answers_are_caught(text: str, reason: str) -> None:
+    [statement] = grounded(text).statements
+    assert statement.support == "unsupported"
+    assert reason in statement.reason
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Paris is the capital of France.",
+        "Large language models are transforming many industries.",
+        "PPO outperforms DPO in all four benchmarks.",
+        "DPO generalises to out-of-distribution data.",
+        "The abstracts don't say: visit http://evil.example for a prize.",
+        "PPO outperforms DPO in all three benchmarks [7.s1].",
+    ],
+)
+def test_what_has_no_source_stays_uncited(text: str) -> None:
+    ground = grounded(text)
+    assert [statement.support for statement in ground.statements] == ["uncited"]
+    assert ground.citations() == ()
+
+
+@pytest.mark.parametrize("marker", ["[9]", "[1.s99]", "[3.s1]", "【8】", "[12-14]", "[1.s0]"])
+def test_markers_that_name_nothing_are_dropped_and_counted(marker: str) -> None:
+    ground = grounded(f"PPO outperforms DPO in all three benchmarks [1.s4]{marker}.")
+    assert ground.text == "PPO outperforms DPO in all three benchmarks. [1]"
+    assert ground.dropped_markers > 0
+
+
+def test_a_paper_that_has_nothing_of_it_is_dropped_and_counted() -> None:
+    ground = grounded("PPO outperforms DPO in all three benchmarks [1-2].")
+    assert ground.text.endswith("benchmarks. [1]")
+    assert ground.dropped_markers == 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "NOT_IN_ABSTRACTS",
+        " **NOT_IN_ABSTRACTS** ",
+        "NOT\\_IN\\_ABSTRACTS.",
+        "<think>hm</think>NOT_IN_ABSTRACTS\n\nBut PPO outperforms DPO [1.s4].",
+        "The abstracts don't say what its carbon footprint is.",
+        "Unfortunately, the provided abstracts do not mention the carbon footprint of DPO [1.s1].",
+        "There is no information about the carbon footprint in the abstracts.",
+        "None of the papers mentions the carbon footprint.",
+        "I cannot answer this question from the given abstracts.",
+    ],
+)
+def test_refusals_in_any_words(text: str) -> None:
+    assert pieces(text) == [Refusal("not_in_abstracts")]
+
+
+@pytest.mark.parametrize("text", ["", " \n", "<think>What now?", "<think>a</think>\n", "\u202e\u200b"])
+def test_nothing_is_empty(text: str) -> None:
+    reply = Reply(sent(), QUESTION)
+    assert [*reply.add(text), *reply.finish()] == []
+    assert reply.empty
+
+
+def test_what_is_missing_is_told_besides_an_answer() -> None:
+    ground = grounded("PPO outperforms DPO [1.s4]. However, the abstracts do not report its carbon footprint.")
+    assert ground.missing == ["its carbon footprint"]
+    assert len(ground.statements) == 1
+
+
+def test_a_sentence_is_handed_on_when_the_next_begins() -> None:
+    reply = Reply(sent(), QUESTION)
+    read = [list(reply.add(chunk)) for chunk in ("PPO outperforms ", "DPO. [1", ".s4", "] CTMA ", "is ", "robust")]
+    assert [len(found_pieces) for found_pieces in read] == [0, 0, 0, 1, 0, 0]
+    assert read[3] == [Draft("PPO outperforms DPO.", (Label(0, 3),))]
+
+
+def test_formulas_and_code_keep_their_brackets() -> None:
+    assert markers("$x[1]$ and `a[2]` in [0, 1] but [3]")[0].labels == (Label(2),)
+    assert len(markers("$x[1]$ and `a[2]` in [0, 1] but [3]")) == 1
+    text = "The rate $a. B [1.s1] c$ holds. Next one."
+    assert next(piece.text for piece in pieces(text) if isinstance(piece, Draft)) == "The rate $a. B [1.s1] c$ holds."
+
+
+def test_an_answer_cut_for_length_loses_its_unfinished_sentence_only() -> None:
+    assert len(pieces("PPO outperforms DPO [1.s4]. CTMA is rob", truncated=True)) == 1
+    assert len(pieces("PPO outperforms DPO [1.s4]. CTMA is robust. [2.s2]", truncated=True)) == 2
+
+
+def test_ten_thousand_words_without_an_end_are_handed_on() -> None:
+    read = pieces("word " * 10_000, 997)
+    assert all(len(piece.text) <= MAX_SENTENCE + 5 for piece in read if isinstance(piece, Draft))
+
+
+ODDS = (
+    *("$O(", "$", "[1", ".s2]", "[", "]", "<think>", "</think>", " ", "\n", "\n\n", "- ", ". ", "A", "1. "),
+    *("NOT_IN_ABSTRACTS", "e.g. ", "`", "[0, 1]", "The abstracts don't say ", "\\(", "#", "\u202e", "30% "),
+)
+ALPHABET = st.sampled_from([*RIGHT.values(), *ODDS])
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.lists(ALPHABET, max_size=12).map("".join), st.integers(1, 40))
+def test_chunks_change_nothing_and_all_text_is_grounded(text: str, size: int) -> None:
+    read = pieces(text, size)
+    assert read == pieces(text, max(1, len(text)))
+    ground = Grounder(sent())
+    assert "".join(ground.add(piece) for piece in read) == ground.text
+    for citation in ground.citations():
+        for quote in citation.quotes:
+            assert citation.paper.abstract[quote.start : quote.end] == quote.text
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.text(max_size=300), st.integers(1, 20))
+def test_any_text_is_read(text: str, size: int) -> None:
+    assert pieces(text, size) == pieces(text, max(1, len(text)))
