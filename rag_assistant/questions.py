@@ -52,7 +52,7 @@ ASKING_WORDS = frozenset(
     state stated states studied studies study summarise summarize talk talks tell tells thing things work works
     achieve achieved achieves introduce introduced introduces happen happens mean means call called provide
     provided provides actually exactly specific specifically main different stand stands abbreviation acronym
-    originally""".split()
+    originally deal deals dealing compare comparison difference differences""".split()
 )
 """Words that people ask with, about papers: they rarely stand in the sentence that answers."""
 

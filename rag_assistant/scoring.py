@@ -19,7 +19,7 @@ UNNAMED_MATCH = 0.7
 """What the closeness of other words counts for a name: only the name itself matches it fully."""
 FOCUS_BONUS = 0.15
 _WEIGHTS = (1.0, 0.42, 1.27, 0.58)
-_WEIGHTS_WITHOUT_WORDS = (1.0, 0.92, 0.0, 0.0)
+_WEIGHTS_WITHOUT_WORDS = (1.0, 0.92, 1.3, 0.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,9 +97,10 @@ class Scores:
 
         if len(word_vectors):
             close = best_cosines(word_vectors, [text.words for text in texts if text.words is not None])
-            close *= np.array([UNNAMED_MATCH if word.named else 1.0 for word in words], dtype=np.float32)
         else:
-            close = np.zeros((len(texts), len(words)), dtype=np.float32)
+            # Without vectors of words, a text's own vector stands for each of them.
+            close = np.repeat(np.clip(self._cosines, 0.0, 1.0)[:, None], len(words), axis=1).astype(np.float32)
+        close *= np.array([UNNAMED_MATCH if word.named else 1.0 for word in words], dtype=np.float32)
         held = [stems for candidate in self._candidates for stems in candidate.stems]
         same = np.array([[stem in stems for stem in word_stems] for stems in held], dtype=bool)
         return np.where(same.reshape(close.shape), np.float32(1.0), close)
