@@ -79,7 +79,7 @@ def _status(error: openai.APIStatusError, server: str, model: str, key_variable:
     if code == 404:
         return BackendNotFound(
             f"{server} has no model {model!r}, or nothing at this address (404).",
-            hint="check --model and --base-url; most addresses end in /v1",
+            hint="check RAG_MODEL and RAG_BASE_URL; most addresses end in /v1",
         )
     if code == 429 and "insufficient_quota" in detail:
         return BackendRateLimited(
@@ -95,7 +95,7 @@ def _status(error: openai.APIStatusError, server: str, model: str, key_variable:
     if code >= 500:
         return BackendUnreachable(f"{server} has a fault ({code}).", hint="ask again in a while, or look at its log")
     return BackendProtocolError(
-        f"{server} refused the request ({code}): {_cut(error.message)}.", hint="check --model and --base-url"
+        f"{server} refused the request ({code}): {_cut(error.message)}.", hint="check RAG_MODEL and RAG_BASE_URL"
     )
 
 

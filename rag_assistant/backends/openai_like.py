@@ -36,7 +36,7 @@ class OpenAILikeBackend(ChatBackend):
         if chosen.base_url is None:
             raise SettingsError(
                 "The openai-like backend needs the address of a server.",
-                hint="--base-url or RAG_BASE_URL, for example http://127.0.0.1:11434/v1 for Ollama",
+                hint="set RAG_BASE_URL, for example http://127.0.0.1:11434/v1 for Ollama",
             )
         if chosen.model is None:
             raise SettingsError(
