@@ -12,7 +12,7 @@ import subprocess
 import time
 from pathlib import Path
 
-from tests.cli.conftest import COMMAND, Run
+from tests.cli.conftest import COMMAND, Run, heed_ctrl_c
 
 DPO = "Does DPO keep its advantage when the true reward is not realizable?"
 
@@ -59,6 +59,11 @@ class Terminal:
 
         self._end, child = pty.openpty()
         fcntl.ioctl(child, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 80, 0, 0))
+
+        def begin() -> None:
+            heed_ctrl_c()
+            fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+
         told = {**os.environ, "TERM": "xterm-256color", **environment}
         self._process = subprocess.Popen(
             [*COMMAND, *arguments],
@@ -68,12 +73,12 @@ class Terminal:
             stdout=child,
             stderr=child,
             start_new_session=True,
-            preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
+            preexec_fn=begin,
         )
         os.close(child)
         self.seen = ""
 
-    def until(self, text: str, seconds: float = 60) -> str:
+    def until(self, text: str, seconds: float = 180) -> str:
         """Reads until the text has come."""
         deadline = time.monotonic() + seconds
         while text not in self.plain and time.monotonic() < deadline:
@@ -101,7 +106,7 @@ class Terminal:
         return re.sub(r"\x1b(\][^\x1b]*\x1b\\|\[[0-9;?]*[A-Za-z])", "", self.seen)
 
     def _read(self) -> bool:
-        ready, _, _ = select.select([self._end], [], [], 60)
+        ready, _, _ = select.select([self._end], [], [], 180)
         try:
             data = os.read(self._end, 65536) if ready else b""
         except OSError:  # how Linux tells that the other end has gone

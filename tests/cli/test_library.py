@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 from rag_assistant.render import clean
-from tests.cli.conftest import COMMAND, Run
+from tests.cli.conftest import COMMAND, Run, heed_ctrl_c
 
 
 def _write(path: Path, *papers: dict[str, object]) -> Path:
@@ -122,7 +122,12 @@ def test_ctrl_c_leaves_the_old_index(rag_alone: Run, tmp_path: Path) -> None:
     environment = {**os.environ, "RAG_INDEX": str(tmp_path / "index")}
     command = [*COMMAND, "index", "-v", "many.jsonl"]
     with subprocess.Popen(
-        command, cwd=tmp_path, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        command,
+        cwd=tmp_path,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        preexec_fn=heed_ctrl_c,
     ) as running:
         assert running.stderr is not None
         while (line := running.stderr.readline()) and b"embedding" not in line:
@@ -142,7 +147,11 @@ def test_a_second_writer_says_that_it_waits(rag_alone: Run, tmp_path: Path) -> N
     _write(tmp_path / "many.jsonl", *(_paper(f"paper{n}", f"Paper {n} is on {n}. " * 20) for n in range(2000)))
     environment = {**os.environ, "RAG_INDEX": str(tmp_path / "index")}
     with subprocess.Popen(
-        [*COMMAND, "index", "-v", "many.jsonl"], cwd=tmp_path, env=environment, stderr=subprocess.PIPE
+        [*COMMAND, "index", "-v", "many.jsonl"],
+        cwd=tmp_path,
+        env=environment,
+        stderr=subprocess.PIPE,
+        preexec_fn=heed_ctrl_c,
     ) as first:
         assert first.stderr is not None
         while b"embedding" not in first.stderr.readline():
