@@ -161,6 +161,8 @@ def _session(path: Path) -> onnxruntime.InferenceSession:
     weights = read_verified(path, MODEL_SHA256)
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 3
+    # Threads that spin while they wait take the processor from other processes and gain nothing on short texts.
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     try:
         return onnxruntime.InferenceSession(weights, options, providers=["CPUExecutionProvider"])
     except Exception as error:  # onnxruntime's exceptions have no common base but Exception
