@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from rag_assistant.cli.session import load_settings, numpy_first, opened
+from rag_assistant.cli.session import load_settings, opened
 from rag_assistant.cli.state import State
 from rag_assistant.errors import RagError
 
@@ -126,7 +126,6 @@ def embedder_check(settings: Settings) -> Check:
     """Loads the embedder; the default one also embeds a word, others are not called since that may cost money."""
     from rag_assistant.embedders.resolve import resolve_embedder
 
-    numpy_first()
     try:
         embedder = resolve_embedder(settings.embedder)
         if settings.embedder != "minilm":

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rag_assistant.cli import options as o
-from rag_assistant.cli.session import load_settings, numpy_first, opened, reporting
+from rag_assistant.cli.session import load_settings, opened, reporting
 from rag_assistant.cli.state import State, emit, emit_json, is_terminal, say
 from rag_assistant.errors import InputError
 from rag_assistant.render import one_line, to_bibtex
@@ -147,7 +147,6 @@ def _indexed(
     from rag_assistant.index.build import build_index, preview
     from rag_assistant.loaders import load_papers
 
-    numpy_first()
     embedder = resolve_embedder(settings.embedder)
     chosen = paths or settings.corpus
     report = load_papers(chosen or bundled("corpus"))

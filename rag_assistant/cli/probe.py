@@ -13,11 +13,9 @@ from rag_assistant.errors import IndexMissing, RagError
 
 def probe(path: str, embedder_name: str) -> dict[str, str]:
     """What was found, as ``status``, ``detail`` and ``hint``."""
-    from rag_assistant.cli.session import numpy_first
     from rag_assistant.embedders.resolve import resolve_embedder
     from rag_assistant.index.open import open_index
 
-    numpy_first()
     try:
         with open_index(path, resolve_embedder(embedder_name), repair=False) as opened:
             known = next(iter(opened.papers))

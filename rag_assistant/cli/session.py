@@ -63,11 +63,6 @@ def reporting(state: State) -> Iterator[Progress]:
         progress.close()
 
 
-def numpy_first() -> None:
-    """Imports numpy before a thread does: two that begin on it at once get half of it, and both fail."""
-    import numpy  # noqa: F401
-
-
 def load_settings(config: Path | None, **flags: Any) -> Settings:
     """The settings with the flags that were given on top."""
     from rag_assistant.settings import Settings
@@ -88,7 +83,6 @@ def opened(state: State, settings: Settings, *, searches: bool = True, **options
     with reporting(state) as progress, ExitStack() as stack:
         gc.disable()  # imports make many objects and no garbage: a tenth less to wait
         try:
-            numpy_first()
             from rag_assistant.assistant import Assistant
 
             assistant = stack.enter_context(Assistant.open(settings=settings, progress=progress, **options))
