@@ -13,7 +13,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rag_assistant.errors import IndexDamaged
+from rag_assistant.errors import IndexDamaged, StoreError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -39,11 +39,14 @@ def build_store(folder: Path, nodes: Sequence[Any], told: Callable[[int], None])
         folder: Where; made by Chroma.
         nodes: At least :data:`MINIMUM`.
         told: Told how many are in.
-    """
-    from llama_index.vector_stores.chroma import ChromaVectorStore
 
+    Raises:
+        StoreError: Somebody's settings keep Chroma from being loaded.
+    """
     client = _client(folder)
     try:
+        from llama_index.vector_stores.chroma import ChromaVectorStore
+
         hnsw = {
             "space": "cosine",
             "max_neighbors": _NEIGHBOURS,
@@ -146,7 +149,14 @@ def check_store(folder: Path, ids: Sequence[str], vectors: NDArray[np.float32]) 
 
 
 def _client(folder: Path) -> Any:
-    import chromadb
-    from chromadb.config import Settings
-
-    return chromadb.PersistentClient(str(folder), settings=Settings(anonymized_telemetry=False))
+    try:
+        import chromadb
+        from chromadb.config import Settings
+    except ValueError as error:  # pydantic's
+        raise StoreError(
+            f"Chroma can't be loaded: {' '.join(str(error).split())}",
+            hint="Chroma reads the environment and the file .env of the current folder: mend the setting that is named",
+        ) from error
+    # Named, lest somebody's environment sends the papers to a server.
+    settings = Settings(_env_file=None, anonymized_telemetry=False, chroma_api_impl="chromadb.api.rust.RustBindingsAPI")
+    return chromadb.PersistentClient(str(folder), settings=settings)

@@ -229,3 +229,29 @@ print([n.node.ref_doc_id for n in index.as_retriever(similarity_top_k=5, filters
     assert first == f"paper5:0-{len(it.abstract)} paper5 {it.title} 0"
     assert text == it.abstract
     assert filtered == "['paper2']"
+
+
+def test_somebody_s_chroma_settings_change_nothing_or_are_told(folder: Path) -> None:
+    code = """
+import os, sys
+os.chdir(sys.argv[2])
+from index.hashing import HashingEmbedder, papers
+from rag_assistant.errors import StoreError
+from rag_assistant.index.build import build_index
+from rag_assistant.index.open import open_index
+embedder = HashingEmbedder()
+try:
+    build_index(sys.argv[1], papers(4), embedder)
+except StoreError as error:
+    print(error.message[:23], bool(error.hint))
+else:
+    with open_index(sys.argv[1], embedder) as index:
+        print(len(index.search_vectors(embedder.encode_question("x").vector, 3)), index.notices)
+"""
+    env = folder.parent / ".env"
+    env.write_text(
+        "FOO=bar\nCHROMA_SERVER_HOST=192.0.2.1\nCHROMA_API_IMPL=chromadb.api.fastapi.FastAPI\nALLOW_RESET=1\n"
+    )
+    assert run(code, folder, folder.parent) == "3 ()\n"
+    env.write_text("IS_PERSISTENT=perhaps\n")
+    assert run(code, folder.parent / "other", folder.parent) == "Chroma can't be loaded: True\n"
