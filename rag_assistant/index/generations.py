@@ -68,7 +68,7 @@ class IndexFolder:
 
     def has_current_file(self) -> bool:
         """Whether a file ``CURRENT`` is there, whatever it holds."""
-        return self._current.exists()
+        return os.path.exists(self._current)  # noqa: PTH110 - Path.exists raises where a folder can't be read
 
     def names(self) -> list[str]:
         """The generations that are there, newest first, whole or not."""

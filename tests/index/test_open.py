@@ -5,6 +5,7 @@ import json
 import os
 import shutil
 import subprocess
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -291,7 +292,9 @@ with open_index(sys.argv[1], embedder) as index:
     found = index.search_vectors(embedder.encode_question("setting5 Tool5 setting5").vector, 1)
     print(found[0][0].paper_id, index.notices)
 """
-    for parent in (folder.parent, folder.parent.parent, folder.parent.parent.parent):
+    for parent in folder.parents:
+        if parent == Path(tempfile.gettempdir()):
+            break
         parent.chmod(0o755)
     out = run(code, folder)
     assert out.startswith("paper5 (")

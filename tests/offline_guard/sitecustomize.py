@@ -64,7 +64,8 @@ def install(log):
         if found is None:
             return
         where = "".join(traceback.format_stack(limit=12)[:-1])
-        with open(log, "a", encoding="utf-8") as file:  # noqa: PTH123
+        # A test worker started under the guard of its parent names a log of its own later.
+        with open(os.environ.get(LOG_VARIABLE, log), "a", encoding="utf-8") as file:  # noqa: PTH123
             file.write(f"{' '.join(sys.argv[:3])}: {found}\n{where}\n")
         raise OfflineError(f"tests are offline: {found}")
 
