@@ -7,7 +7,6 @@ import os
 import pty
 import re
 import select
-import signal
 import subprocess
 import time
 from pathlib import Path
@@ -90,9 +89,6 @@ class Terminal:
     def send(self, text: str) -> None:
         os.write(self._end, text.encode())
 
-    def interrupt(self) -> None:
-        os.killpg(self._process.pid, signal.SIGINT)
-
     def wait(self) -> int:
         while self._read():
             pass
@@ -125,15 +121,6 @@ def test_a_conversation_at_a_terminal(built: Path, tmp_path: Path) -> None:
     terminal.until("nika24a.html")
     terminal.send("\x04")
     assert terminal.wait() == 0
-    assert "Traceback" not in terminal.seen
-
-
-def test_ctrl_c_at_the_prompt_leaves_with_one_line(built: Path, tmp_path: Path) -> None:
-    terminal = Terminal("chat", "--index", str(built), cwd=tmp_path)
-    terminal.until("> ")
-    terminal.interrupt()
-    assert terminal.wait() == 130
-    assert terminal.plain.rstrip().endswith("interrupted")
     assert "Traceback" not in terminal.seen
 
 
