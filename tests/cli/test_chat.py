@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import pty
 import re
 import select
+import signal
 import subprocess
 import time
 from pathlib import Path
@@ -77,14 +79,28 @@ class Terminal:
         os.close(child)
         self.seen = ""
 
-    def until(self, text: str, seconds: float = 180) -> str:
-        """Reads until the text has come."""
+    def until(self, text: str, times: int = 1, seconds: float = 120) -> str:
+        """Reads until the text has come that often."""
         deadline = time.monotonic() + seconds
-        while text not in self.plain and time.monotonic() < deadline:
+        while self.plain.count(text) < times and time.monotonic() < deadline:
             if not self._read():
                 break
-        assert text in self.plain, self.seen
+        assert self.plain.count(text) >= times, self.seen
         return self.plain
+
+    def at_prompt(self, count: int = 1) -> None:
+        """Reads until chat asks for its next line, for the ``count``-th time.
+
+        What is typed before that can be lost: a Ctrl-D in a line that the terminal had already taken as text is none.
+        """
+        self.until("\n> ", times=count)
+
+    def interrupt(self) -> None:
+        """Ctrl-C, as often as a person would press it: readline misses one in the moment before it waits for a key."""
+        while self._process.poll() is None:
+            os.killpg(self._process.pid, signal.SIGINT)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._process.wait(timeout=2)
 
     def send(self, text: str) -> None:
         os.write(self._end, text.encode())
@@ -92,9 +108,14 @@ class Terminal:
     def wait(self) -> int:
         while self._read():
             pass
-        code = self._process.wait(timeout=60)
-        os.close(self._end)
-        return code
+        try:
+            return self._process.wait(timeout=60)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+            raise
+        finally:
+            os.close(self._end)
 
     @property
     def plain(self) -> str:
@@ -102,7 +123,7 @@ class Terminal:
         return re.sub(r"\x1b(\][^\x1b]*\x1b\\|\[[0-9;?]*[A-Za-z])", "", self.seen)
 
     def _read(self) -> bool:
-        ready, _, _ = select.select([self._end], [], [], 180)
+        ready, _, _ = select.select([self._end], [], [], 120)
         try:
             data = os.read(self._end, 65536) if ready else b""
         except OSError:  # how Linux tells that the other end has gone
@@ -114,13 +135,24 @@ class Terminal:
 def test_a_conversation_at_a_terminal(built: Path, tmp_path: Path) -> None:
     terminal = Terminal("chat", "--index", str(built), cwd=tmp_path)
     terminal.until("19 papers. Ask, or /help.")
-    terminal.until("> ")
+    terminal.at_prompt()
     terminal.send(f"{DPO}\n")
-    terminal.until("[1]")
+    terminal.at_prompt(2)
+    assert "[1]" in terminal.plain
     terminal.send("/sources\n")
-    terminal.until("nika24a.html")
+    terminal.at_prompt(3)
+    assert "nika24a.html" in terminal.plain
     terminal.send("\x04")
     assert terminal.wait() == 0
+    assert "Traceback" not in terminal.seen
+
+
+def test_ctrl_c_at_the_prompt_leaves_with_one_line(built: Path, tmp_path: Path) -> None:
+    terminal = Terminal("chat", "--index", str(built), cwd=tmp_path)
+    terminal.at_prompt()
+    terminal.interrupt()
+    assert terminal.wait() == 130
+    assert terminal.plain.rstrip().endswith("interrupted")
     assert "Traceback" not in terminal.seen
 
 

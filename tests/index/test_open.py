@@ -285,7 +285,7 @@ def test_someone_else_s_index_is_searched_exactly(folder: Path, embedder: Hashin
 import os, sys
 from index.hashing import HashingEmbedder
 from rag_assistant.index.open import open_index
-import chromadb, bm25s
+import bm25s, chromadb, filelock  # the other user may not reach where they are installed
 os.setgid(65534); os.setuid(65534)
 embedder = HashingEmbedder()
 with open_index(sys.argv[1], embedder) as index:
