@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import shutil
+import signal
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
@@ -41,8 +42,14 @@ def _forget_the_user() -> None:
         os.environ[name] = str(_OWN / name.lower())
 
 
+def _heed_ctrl_c() -> None:
+    """A shell's background jobs ignore SIGINT, and so would the commands that tests start and interrupt."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 _forget_the_user()
 _stand_guard()
+_heed_ctrl_c()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -29,11 +28,6 @@ class Result:
     @property
     def json(self) -> Any:
         return json.loads(self.out)
-
-
-def heed_ctrl_c() -> None:
-    """For the start of a process: a shell's background jobs ignore SIGINT, and so would what they start."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def run_command(*arguments: object, cwd: Path, stdin: str | bytes = "", **environment: str) -> Result:

@@ -13,7 +13,7 @@ import subprocess
 import time
 from pathlib import Path
 
-from tests.cli.conftest import COMMAND, Run, heed_ctrl_c
+from tests.cli.conftest import COMMAND, Run
 
 DPO = "Does DPO keep its advantage when the true reward is not realizable?"
 
@@ -62,7 +62,6 @@ class Terminal:
         fcntl.ioctl(child, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 80, 0, 0))
 
         def begin() -> None:
-            heed_ctrl_c()
             fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 
         told = {**os.environ, "TERM": "xterm-256color", **environment}

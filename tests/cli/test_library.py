@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 from rag_assistant.render import clean
-from tests.cli.conftest import COMMAND, Run, heed_ctrl_c
+from tests.cli.conftest import COMMAND, Run
 
 
 def _write(path: Path, *papers: dict[str, object]) -> Path:
@@ -127,7 +127,6 @@ def test_ctrl_c_leaves_the_old_index(rag_alone: Run, tmp_path: Path) -> None:
         env=environment,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        preexec_fn=heed_ctrl_c,
     ) as running:
         assert running.stderr is not None
         while (line := running.stderr.readline()) and b"embedding" not in line:
@@ -151,7 +150,6 @@ def test_a_second_writer_says_that_it_waits(rag_alone: Run, tmp_path: Path) -> N
         cwd=tmp_path,
         env=environment,
         stderr=subprocess.PIPE,
-        preexec_fn=heed_ctrl_c,
     ) as first:
         assert first.stderr is not None
         while b"embedding" not in first.stderr.readline():
