@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from rag_assistant.cli import asking, chat, evaluating, health, library, retrieving, ui
-from rag_assistant.cli import options as o
+from rag_assistant.cli.command import Debug, Verbose
 from rag_assistant.cli.state import emit
 
 app = typer.Typer(
@@ -35,8 +35,8 @@ def common(
     version: Annotated[
         bool, typer.Option("--version", help="Show the version.", callback=_version, is_eager=True)
     ] = False,
-    verbose: o.Verbose = False,
-    debug: o.Debug = False,
+    verbose: Verbose = False,
+    debug: Debug = False,
 ) -> None:
     """Ask questions of paper abstracts; every sentence of an answer cites the words that support it."""
     del version, verbose, debug

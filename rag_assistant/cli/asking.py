@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rag_assistant.cli import options as o
-from rag_assistant.cli.session import load_settings, opened, watched
+from rag_assistant.cli.command import command
+from rag_assistant.cli.session import opened, watched
 from rag_assistant.cli.state import State, emit, emit_json, is_terminal
 from rag_assistant.errors import InputError
 from rag_assistant.render import one_line, to_bibtex, to_markdown, to_text
@@ -20,37 +21,27 @@ Markdown = Annotated[bool, typer.Option("--markdown", help="Write Markdown with 
 Bibtex = Annotated[bool, typer.Option("--bibtex", help="Write the cited papers as BibTeX.")]
 
 
+@command
 def ask(
-    context: typer.Context,
+    state: State,
     question: o.Question = None,
     k: Annotated[
         int | None, typer.Option("-k", metavar="N", help="How many papers to draw on.", show_default="5")
     ] = None,
-    year: o.Year = None,
-    author: o.Author = None,
-    venue: o.Venue = None,
-    ids: o.Id = None,
-    index: o.Index = None,
-    backend: o.Backend = None,
-    embedder: o.Embedder = None,
-    config: o.Config = None,
-    lock_timeout: o.LockTimeout = None,
+    *,
+    papers: o.FilterOptions,
+    flags: o.AnswerOptions,
     json: o.Json = False,
     markdown: Markdown = False,
     bibtex: Bibtex = False,
-    verbose: o.Verbose = False,
-    debug: o.Debug = False,
 ) -> None:
     """Answer a question from the abstracts, with the words that support each sentence."""
-    del verbose, debug
-    state: State = context.obj
     if json + markdown + bibtex > 1:
         raise InputError("Only one of --json, --markdown and --bibtex can be given.", hint="leave the others out")
-    filters = o.filters_of(year, author, venue, ids)
+    filters = papers.filters()
     asked = o.read_question(question)
-    flags = {"index": index, "backend": backend, "embedder": embedder, "k": k, "lock_timeout": lock_timeout}
     person = is_terminal(sys.stdout) and not (json or markdown or bibtex)
-    with opened(state, load_settings(config, **flags)) as assistant:
+    with opened(state, flags.settings(k=k)) as assistant:
         answer = watched(assistant, asked, filters=filters) if person else assistant.ask(asked, filters=filters)
         for notice in answer.notices:
             state.note(notice)
@@ -69,29 +60,20 @@ def ask(
             emit(to_text(answer))
 
 
+@command
 def search(
-    context: typer.Context,
+    state: State,
     question: o.Question = None,
     k: Annotated[int, typer.Option("-k", metavar="N", min=1, help="How many papers to list.")] = 10,
-    year: o.Year = None,
-    author: o.Author = None,
-    venue: o.Venue = None,
-    ids: o.Id = None,
-    index: o.Index = None,
-    embedder: o.Embedder = None,
-    config: o.Config = None,
-    lock_timeout: o.LockTimeout = None,
+    *,
+    papers: o.FilterOptions,
+    flags: o.IndexOptions,
     json: o.Json = False,
-    verbose: o.Verbose = False,
-    debug: o.Debug = False,
 ) -> None:
     """List the papers nearest to a question. In a pipe: rank, score, id, year, title and passage, tab separated."""
-    del verbose, debug
-    state: State = context.obj
-    filters = o.filters_of(year, author, venue, ids)
+    filters = papers.filters()
     asked = o.read_question(question)
-    flags = {"index": index, "embedder": embedder, "lock_timeout": lock_timeout}
-    with opened(state, load_settings(config, **flags)) as assistant:
+    with opened(state, flags.settings()) as assistant:
         hits = assistant.search(asked, k=k, filters=filters)
         if json:
             emit_json({"question": asked, "hits": [hit.to_dict() for hit in hits]})

@@ -10,7 +10,8 @@ import typer
 
 from rag_assistant.cli import options as o
 from rag_assistant.cli.asking import timings
-from rag_assistant.cli.session import load_settings, opened, watched
+from rag_assistant.cli.command import command
+from rag_assistant.cli.session import opened, watched
 from rag_assistant.cli.state import State, emit, emit_json, is_terminal, say
 from rag_assistant.errors import RagError
 from rag_assistant.render import annotated, source_text, to_text
@@ -27,22 +28,15 @@ HELP = {
 }
 
 
+@command
 def chat(
-    context: typer.Context,
-    index: o.Index = None,
-    backend: o.Backend = None,
-    embedder: o.Embedder = None,
-    config: o.Config = None,
-    lock_timeout: o.LockTimeout = None,
+    state: State,
+    *,
+    flags: o.AnswerOptions,
     json: o.Json = False,
-    verbose: o.Verbose = False,
-    debug: o.Debug = False,
 ) -> None:
     """Ask one question after another; a follow-up may leave out what was said before."""
-    del verbose, debug
-    state: State = context.obj
-    flags = {"index": index, "backend": backend, "embedder": embedder, "lock_timeout": lock_timeout}
-    with opened(state, load_settings(config, **flags)) as assistant:
+    with opened(state, flags.settings()) as assistant:
         conversation = Conversation(assistant, state, as_json=json)
         if is_terminal(sys.stdin):
             say(f"{len(assistant.papers()):,} papers. Ask, or /help.")

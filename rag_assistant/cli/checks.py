@@ -8,10 +8,10 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
-from rag_assistant.cli.session import load_settings, opened
+from rag_assistant.cli.options import AnswerOptions
+from rag_assistant.cli.session import opened
 from rag_assistant.cli.state import State
 from rag_assistant.errors import RagError
 
@@ -56,19 +56,18 @@ class Check:
     hint: str = ""
 
 
-def run_checks(state: State, config: Path | None, flags: dict[str, Any], *, repair: bool) -> Iterator[Check]:
+def run_checks(state: State, flags: AnswerOptions, *, repair: bool) -> Iterator[Check]:
     """The checks, one after another as they finish.
 
     Args:
         state: The run.
-        config: The settings file named on the command line.
-        flags: Settings named there.
+        flags: Settings named on the command line.
         repair: Whether to open the index, which rebuilds it where it is damaged, rather than only look at it.
     """
     yield python_check()
     yield from package_checks()
     try:
-        settings = load_settings(config, **flags)
+        settings = flags.settings()
     except RagError as error:
         yield Check("settings", "bad", error.message, error.hint)
         return

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rag_assistant.cli import options as o
-from rag_assistant.cli.session import load_settings, opened, reporting
+from rag_assistant.cli.command import command
+from rag_assistant.cli.session import opened, reporting
 from rag_assistant.cli.state import State, emit, emit_json
 from rag_assistant.errors import InputError
 
@@ -28,8 +29,9 @@ Papers = Annotated[
 ]
 
 
+@command
 def run(
-    context: typer.Context,
+    state: State,
     questions: Annotated[
         Path | None, typer.Option("--set", metavar="FILE", help="The eval set.", show_default="the bundled one")
     ] = None,
@@ -52,35 +54,25 @@ def run(
     resume: Annotated[
         Path | None, typer.Option("--resume", metavar="RUN", help="Go on with a run that stopped, or had errors.")
     ] = None,
-    index: o.Index = None,
-    backend: o.Backend = None,
-    embedder: o.Embedder = None,
-    config: o.Config = None,
-    lock_timeout: o.LockTimeout = None,
+    *,
+    flags: o.AnswerOptions,
     json: o.Json = False,
-    verbose: o.Verbose = False,
-    debug: o.Debug = False,
 ) -> None:
     """Ask every question of an eval set, score the answers, and write a run folder. Ctrl-C keeps what is done."""
-    del verbose, debug
-    state: State = context.obj
     given: dict[str, Any] = {
         "set": _absolute(questions),
         "split": split,
         "category": category,
         "limit": limit,
         "metric": metric,
-        "index": _absolute(index),
-        "backend": backend,
-        "embedder": embedder,
-        "config": _absolute(config),
+        **_kept(flags),
     }
-    command = {name: value for name, value in given.items() if value is not None}
+    kept = {name: value for name, value in given.items() if value is not None}
     if resume is not None:
-        command = _begun(resume, {**command, **({"out": out} if out else {})})
+        kept = _begun(resume, {**kept, **({"out": out} if out else {})})
     folder = resume or out or _new_folder()
     started = time.perf_counter()
-    done = _run(state, command, folder, resume=resume is not None, lock_timeout=lock_timeout)
+    done = _run(state, kept, folder, resume=resume is not None, lock_timeout=flags.lock_timeout)
     seconds = time.perf_counter() - started
     if done.interrupted:
         state.note(f"{len(done.main)} questions are kept; to go on: rag-assistant eval run --resume {folder}")
@@ -95,15 +87,12 @@ def run(
         raise InputError(f"Every question failed: {done.main[0].errors['question']}.", hint=f"see {folder}/report.md")
 
 
+@command
 def show(
-    context: typer.Context,
     run: RunPath,
     json: o.Json = False,
-    verbose: o.Verbose = False,
-    debug: o.Debug = False,
 ) -> None:
     """Show the report of a run: every score with its interval in both splits, and what went wrong."""
-    del context, verbose, debug
     from rag_assistant.cli.reports import emit_markdown, run_dict
     from rag_assistant.evals import load_run, render_report
 
@@ -114,8 +103,8 @@ def show(
         emit_markdown(render_report(loaded))
 
 
+@command
 def diff(
-    context: typer.Context,
     before: Annotated[Path, typer.Argument(metavar="A", help="The run or baseline to hold against.")],
     after: Annotated[Path, typer.Argument(metavar="B", help="The run to judge.")],
     fail_on_regression: Annotated[
@@ -125,11 +114,8 @@ def diff(
         bool, typer.Option("--same-questions", help="Exit with 1 when A and B aren't of the same questions.")
     ] = False,
     json: o.Json = False,
-    verbose: o.Verbose = False,
-    debug: o.Debug = False,
 ) -> None:
     """Compare two runs question by question: what got better, what got worse, and whether chance explains it."""
-    del context, verbose, debug
     from rag_assistant.cli.reports import emit_markdown
     from rag_assistant.evals import compare_runs, load_run, render_diff
 
@@ -148,18 +134,15 @@ def diff(
         )
 
 
+@command
 def baseline(
-    context: typer.Context,
+    state: State,
     run: RunPath,
     file: Annotated[Path, typer.Argument(metavar="FILE", help="Where to write it.")],
-    verbose: o.Verbose = False,
-    debug: o.Debug = False,
 ) -> None:
     """Write what later runs are compared with: a run's header, verdicts and scores in one file, without answers."""
-    del verbose, debug
     from rag_assistant.evals import load_run, write_baseline
 
-    state: State = context.obj
     loaded = load_run(run)
     if loaded.failed:
         raise InputError(
@@ -175,23 +158,20 @@ def baseline(
     emit(f"{len(loaded.main)} questions: {file}", end="\n")
 
 
+@command
 def validate(
-    context: typer.Context,
+    state: State,
     file: Annotated[
         Path | None, typer.Argument(metavar="FILE", help="An eval set.", show_default="the bundled one")
     ] = None,
     papers: Papers = None,
     json: o.Json = False,
-    verbose: o.Verbose = False,
-    debug: o.Debug = False,
 ) -> None:
     """Check an eval set: its form, and each question against the papers. Exits with 1 when anything is wrong."""
-    del verbose, debug
     from rag_assistant.bundled import bundled
     from rag_assistant.evals import default_set, validate_file
     from rag_assistant.loaders import load_papers
 
-    state: State = context.obj
     path = file or default_set()
     report = load_papers(papers or [bundled("corpus")])
     for text in (*report.problems, *report.notes):
@@ -209,28 +189,28 @@ def validate(
         emit(f"{path}: nothing is wrong", end="\n")
 
 
-def _run(state: State, command: dict[str, Any], folder: Path, *, resume: bool, lock_timeout: float | None) -> Run:
+def _run(state: State, kept: dict[str, Any], folder: Path, *, resume: bool, lock_timeout: float | None) -> Run:
     from rag_assistant.evals import Dataset, evaluate
     from rag_assistant.evals.extras import scipy_stats
     from rag_assistant.evals.metrics import BUILTINS
 
     scipy_stats()  # without it there would be no report in the end: said before an hour is spent on asking
-    dataset = Dataset.load(command.get("set")).select(
-        split=command.get("split", "all"), categories=command.get("category", ()), limit=command.get("limit")
+    dataset = Dataset.load(kept.get("set")).select(
+        split=kept.get("split", "all"), categories=kept.get("category", ()), limit=kept.get("limit")
     )
-    flags = {name: command.get(name) for name in ("index", "backend", "embedder")}
-    settings = load_settings(command.get("config"), lock_timeout=lock_timeout, **flags)
+    flags: dict[str, Any] = {field.name: kept.get(field.name) for field in fields(o.AnswerOptions)}
+    settings = o.AnswerOptions(**{**flags, "lock_timeout": lock_timeout}).settings()
     with opened(state, settings) as assistant, reporting(state) as shown:
         _check_papers(assistant, dataset)
         try:
             return evaluate(
                 assistant,
                 dataset,
-                metrics=[*BUILTINS, *command.get("metric", ())],
+                metrics=[*BUILTINS, *kept.get("metric", ())],
                 out=folder,
                 resume=resume,
                 progress=lambda p: shown(_stage(p), p.done, p.total),
-                command=command,
+                command=kept,
             )
         except OSError as error:
             raise InputError(
@@ -253,10 +233,21 @@ def _check_papers(assistant: Assistant, dataset: Dataset) -> None:
         )
 
 
+def _kept(flags: o.AnswerOptions) -> dict[str, Any]:
+    """The flags as the run's folder keeps them, to go on with."""
+    if flags.base_url is not None and "@" in flags.base_url:
+        raise InputError(
+            "An address with a password isn't written into a run.", hint="set it as RAG_BASE_URL instead of --base-url"
+        )
+    kept = {name: _absolute(value) if isinstance(value, Path) else value for name, value in flags.given().items()}
+    kept.pop("lock_timeout", None)
+    return kept
+
+
 def _begun(folder: Path, given: dict[str, Any]) -> dict[str, Any]:
     """What the run was begun with."""
     if given:
-        named = ", ".join(f"--{name}" for name in given)
+        named = ", ".join(f"--{name.replace('_', '-')}" for name in given)
         raise InputError("--resume goes on with a run as it was begun.", hint=f"leave out {named}")
     from rag_assistant.evals import load_run
 

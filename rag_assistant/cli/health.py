@@ -7,22 +7,20 @@ from typing import Annotated
 import typer
 
 from rag_assistant.cli import options as o
-from rag_assistant.cli.session import load_settings
+from rag_assistant.cli.command import command
 from rag_assistant.cli.state import State, emit, emit_json
 
 _MARKS = {"ok": "ok  ", "note": "note", "bad": "BAD "}
 
 
+@command
 def config(
-    context: typer.Context,
-    config: o.Config = None,
+    flags: o.SettingsOptions,
+    *,
     json: o.Json = False,
-    verbose: o.Verbose = False,
-    debug: o.Debug = False,
 ) -> None:
     """Show the settings in force and where each comes from; secrets are masked."""
-    del context, verbose, debug
-    settings = load_settings(config)
+    settings = flags.settings()
     values, sources = settings.masked(), settings.sources
     if json:
         told = {name: {"value": value, "source": sources[name]} for name, value in values.items()}
@@ -35,25 +33,19 @@ def config(
         emit(f"{name:{name_width}}  {value:{value_width}}  {sources[name]}", end="\n")
 
 
+@command
 def doctor(
-    context: typer.Context,
+    state: State,
     repair: Annotated[bool, typer.Option("--repair", help="Rebuild a damaged index from its papers.")] = False,
-    index: o.Index = None,
-    backend: o.Backend = None,
-    embedder: o.Embedder = None,
-    config: o.Config = None,
+    *,
+    flags: o.AnswerOptions,
     json: o.Json = False,
-    verbose: o.Verbose = False,
-    debug: o.Debug = False,
 ) -> None:
     """Check everything an answer needs, and say what to do about what is wrong. Exits 1 if something is."""
-    del verbose, debug
     from rag_assistant.cli.checks import run_checks
 
-    state: State = context.obj
-    flags = {"index": index, "backend": backend, "embedder": embedder}
     checks = []
-    for check in run_checks(state, config, flags, repair=repair):
+    for check in run_checks(state, flags, repair=repair):
         checks.append(check)
         if not json:
             emit(f"{_MARKS[check.status]}  {check.name}: {check.detail}", end="\n")

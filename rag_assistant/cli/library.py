@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rag_assistant.cli import options as o
-from rag_assistant.cli.session import load_settings, opened, reporting
+from rag_assistant.cli.command import command
+from rag_assistant.cli.session import opened, reporting
 from rag_assistant.cli.state import State, emit, emit_json, is_terminal, say
 from rag_assistant.errors import InputError
 from rag_assistant.render import one_line, to_bibtex
@@ -23,29 +24,23 @@ if TYPE_CHECKING:
 _IDS_SHOWN = 8
 
 
+@command
 def index(
-    context: typer.Context,
+    state: State,
     paths: Annotated[
         list[Path] | None,
         typer.Argument(metavar="PATH", help="Files or folders of papers; none means the bundled corpus."),
     ] = None,
     add: Annotated[bool, typer.Option("--add", help="Keep the papers that are there.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would change and change nothing.")] = False,
-    index: o.Index = None,
-    embedder: o.Embedder = None,
-    config: o.Config = None,
-    lock_timeout: o.LockTimeout = None,
+    *,
+    flags: o.IndexOptions,
     json: o.Json = False,
-    verbose: o.Verbose = False,
-    debug: o.Debug = False,
 ) -> None:
     """Make the index hold exactly the papers of these paths, or add them to it, and say what changed."""
-    del verbose, debug
-    state: State = context.obj
     if add and not paths:
         raise InputError("--add needs the papers to add.", hint="rag-assistant index --add PATH...")
-    flags = {"index": index, "embedder": embedder, "lock_timeout": lock_timeout}
-    summary, report = _indexed(state, load_settings(config, **flags), paths, add=add, dry_run=dry_run)
+    summary, report = _indexed(state, flags.settings(), paths, add=add, dry_run=dry_run)
     for problem in report.problems:
         say(f"skipped: {problem}")
     for text in (*map(str, report.notes), *summary.problems, *summary.notices):
@@ -56,29 +51,20 @@ def index(
         emit(summary_text(summary, report, dry_run=dry_run), end="\n")
 
 
+@command
 def papers(
-    context: typer.Context,
-    year: o.Year = None,
-    author: o.Author = None,
-    venue: o.Venue = None,
-    ids: o.Id = None,
-    index: o.Index = None,
-    embedder: o.Embedder = None,
-    config: o.Config = None,
-    lock_timeout: o.LockTimeout = None,
+    state: State,
+    *,
+    chosen: o.FilterOptions,
+    flags: o.IndexOptions,
     json: o.Json = False,
     bibtex: Annotated[bool, typer.Option("--bibtex", help="Write BibTeX.")] = False,
-    verbose: o.Verbose = False,
-    debug: o.Debug = False,
 ) -> None:
     """List the papers of the index. In a pipe: id, year, venue, title and authors, tab separated."""
-    del verbose, debug
-    state: State = context.obj
     if json and bibtex:
         raise InputError("Only one of --json and --bibtex can be given.", hint="leave the other out")
-    filters = o.filters_of(year, author, venue, ids)
-    flags = {"index": index, "embedder": embedder, "lock_timeout": lock_timeout}
-    with opened(state, load_settings(config, **flags), searches=False) as assistant:
+    filters = chosen.filters()
+    with opened(state, flags.settings(), searches=False) as assistant:
         found = assistant.papers(filters=filters)
     if json:
         emit_json({"papers": [paper.to_dict() for paper in found]})

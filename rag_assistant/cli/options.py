@@ -1,11 +1,12 @@
-"""Options that several commands share, and what they mean."""
+"""Options that several commands share, in groups, and what they mean."""
 
 from __future__ import annotations
 
 import re
 import sys
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -13,59 +14,108 @@ from rag_assistant.cli.state import is_terminal
 from rag_assistant.errors import InputError
 from rag_assistant.types import Filters
 
+if TYPE_CHECKING:
+    from rag_assistant.settings import Settings
+
 _MOST_CHARACTERS = 1_000_000
 
 
-def _debug(context: typer.Context, value: bool) -> None:
-    if value:
-        context.obj.debug = True
-
-
-def _verbose(context: typer.Context, value: bool) -> None:
-    if value:
-        context.obj.verbose = True
-
-
-Debug = Annotated[
-    bool, typer.Option("--debug", help="Show the traceback of an error.", callback=_debug, expose_value=False)
-]
-Verbose = Annotated[
-    bool,
-    typer.Option("-v", "--verbose", help="Tell on stderr what is done.", callback=_verbose, expose_value=False),
-]
 Json = Annotated[bool, typer.Option("--json", help="Write JSON.")]
-Config = Annotated[
-    Path | None, typer.Option("--config", metavar="FILE", help="Settings file.", show_default="./rag.toml")
-]
-Index = Annotated[
-    Path | None,
-    typer.Option("--index", metavar="DIR", help="Folder of the index.", show_default="your data folder"),
-]
-Backend = Annotated[
-    str | None,
-    typer.Option("--backend", metavar="NAME", help="What writes the answer.", show_default="extractive"),
-]
-Embedder = Annotated[
-    str | None, typer.Option("--embedder", metavar="NAME", help="What makes vectors.", show_default="minilm")
-]
-LockTimeout = Annotated[
-    float | None,
-    typer.Option(
-        "--lock-timeout", metavar="SECONDS", help="How long to wait for another writer.", show_default="no limit"
-    ),
-]
-Year = Annotated[
-    str | None,
-    typer.Option("--year", metavar="YEARS", help="Only papers of 2024, 2020-2024, 2020- or -2024."),
-]
-Author = Annotated[
-    list[str] | None, typer.Option("--author", metavar="NAME", help="Only papers by an author; repeatable.")
-]
-Venue = Annotated[list[str] | None, typer.Option("--venue", metavar="NAME", help="Only papers of a venue; repeatable.")]
-Id = Annotated[list[str] | None, typer.Option("--id", metavar="ID", help="Only this paper; repeatable.")]
 Question = Annotated[
     list[str] | None, typer.Argument(metavar="QUESTION", help="The question; - or nothing reads it from stdin.")
 ]
+
+
+@dataclass(frozen=True, slots=True)
+class SettingsOptions:
+    """Flags that are settings, under the names of these."""
+
+    config: Annotated[
+        Path | None, typer.Option("--config", metavar="FILE", help="Settings file.", show_default="./rag.toml")
+    ] = None
+
+    def given(self) -> dict[str, Any]:
+        """The flags that were given, by name."""
+        return {field.name: value for field in fields(self) if (value := getattr(self, field.name)) is not None}
+
+    def settings(self, **others: Any) -> Settings:
+        """The settings with the flags that were given on top, and others on top of these."""
+        from rag_assistant.settings import Settings
+
+        return Settings.load(**{**self.given(), **others})
+
+
+@dataclass(frozen=True, slots=True)
+class EmbedderOptions(SettingsOptions):
+    """What makes vectors, for an index that is named in another way."""
+
+    embedder: Annotated[
+        str | None, typer.Option("--embedder", metavar="NAME", help="What makes vectors.", show_default="minilm")
+    ] = None
+    lock_timeout: Annotated[
+        float | None,
+        typer.Option(
+            "--lock-timeout", metavar="SECONDS", help="How long to wait for another writer.", show_default="no limit"
+        ),
+    ] = None
+
+
+@dataclass(frozen=True, slots=True)
+class IndexOptions(EmbedderOptions):
+    """An index and how it is opened."""
+
+    index: Annotated[
+        Path | None,
+        typer.Option("--index", metavar="DIR", help="Folder of the index.", show_default="your data folder"),
+    ] = None
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerOptions(IndexOptions):
+    """An index, and what writes answers from it."""
+
+    backend: Annotated[
+        str | None,
+        typer.Option("--backend", metavar="NAME", help="What writes the answer.", show_default="extractive"),
+    ] = None
+    model: Annotated[
+        str | None,
+        typer.Option("--model", metavar="NAME", help="The model, as the backend names it.", show_default="its own"),
+    ] = None
+    base_url: Annotated[
+        str | None,
+        typer.Option("--base-url", metavar="URL", help="Address of an OpenAI-compatible server.", show_default="none"),
+    ] = None
+
+
+@dataclass(frozen=True, slots=True)
+class FilterOptions:
+    """Which papers."""
+
+    year: Annotated[
+        str | None, typer.Option("--year", metavar="YEARS", help="Only papers of 2024, 2020-2024, 2020- or -2024.")
+    ] = None
+    author: Annotated[
+        list[str] | None, typer.Option("--author", metavar="NAME", help="Only papers by an author; repeatable.")
+    ] = None
+    venue: Annotated[
+        list[str] | None, typer.Option("--venue", metavar="NAME", help="Only papers of a venue; repeatable.")
+    ] = None
+    ids: Annotated[list[str] | None, typer.Option("--id", metavar="ID", help="Only this paper; repeatable.")] = None
+
+    def filters(self) -> Filters | None:
+        """The filters that the flags name; ``None`` where none is given.
+
+        Raises:
+            InputError: The years are no range.
+        """
+        filters = Filters(
+            years=parse_years(self.year) if self.year is not None else None,
+            venues=tuple(self.venue or ()),
+            authors=tuple(self.author or ()),
+            ids=tuple(self.ids or ()),
+        )
+        return filters or None
 
 
 def parse_years(text: str) -> tuple[int | None, int | None]:
@@ -83,19 +133,6 @@ def parse_years(text: str) -> tuple[int | None, int | None]:
     if first is not None and last is not None and last < first:
         raise InputError(f"The years {text!r} end before they start.", hint=f"--year {last}-{first}")
     return first, last
-
-
-def filters_of(
-    year: str | None, author: list[str] | None, venue: list[str] | None, ids: list[str] | None
-) -> Filters | None:
-    """The filters that the flags name; ``None`` where none is given."""
-    filters = Filters(
-        years=parse_years(year) if year is not None else None,
-        venues=tuple(venue or ()),
-        authors=tuple(author or ()),
-        ids=tuple(ids or ()),
-    )
-    return filters or None
 
 
 def read_question(words: list[str] | None) -> str:

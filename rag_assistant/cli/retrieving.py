@@ -11,13 +11,15 @@ from typing import Annotated
 import typer
 
 from rag_assistant.cli import options as o
-from rag_assistant.cli.session import load_settings, opened, reporting
+from rag_assistant.cli.command import command
+from rag_assistant.cli.session import opened, reporting
 from rag_assistant.cli.state import State, emit_json
 from rag_assistant.errors import InputError
 
 
+@command
 def retrieval(
-    context: typer.Context,
+    state: State,
     corpus: Annotated[Path, typer.Option("--corpus", metavar="FILE", help="Papers: JSON Lines of id, title, text.")],
     queries: Annotated[Path, typer.Option("--queries", metavar="FILE", help="Queries: JSON Lines of id and text.")],
     qrels: Annotated[
@@ -30,16 +32,11 @@ def retrieval(
         Path | None,
         typer.Option("--index", metavar="DIR", help="Keep the index there.", show_default="a temporary folder"),
     ] = None,
-    embedder: o.Embedder = None,
-    config: o.Config = None,
-    lock_timeout: o.LockTimeout = None,
+    *,
+    flags: o.EmbedderOptions,
     json: o.Json = False,
-    verbose: o.Verbose = False,
-    debug: o.Debug = False,
 ) -> None:
     """Measure the search on a retrieval set in BEIR's form: recall, nDCG and MRR, beside those of BM25."""
-    del verbose, debug
-    state: State = context.obj
     from rag_assistant.embedders.resolve import resolve_embedder
     from rag_assistant.evals import evaluate_retrieval, load_beir, render_retrieval
     from rag_assistant.evals.beir import DEPTH, bm25
@@ -52,7 +49,7 @@ def retrieval(
     judged = load_beir(corpus, queries, qrels)
     with _place(index) as folder:
         # RAG_INDEX and rag.toml name the user's own index, which must not be overwritten by the set's papers.
-        settings = load_settings(config, index=folder, embedder=embedder, lock_timeout=lock_timeout)
+        settings = flags.settings(index=folder)
         settings = settings.model_copy(update={"corpus": None})
         with reporting(state) as shown:
             made = resolve_embedder(settings.embedder)

@@ -7,7 +7,6 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from importlib import import_module
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from rag_assistant.cli.state import State, is_terminal
@@ -63,20 +62,13 @@ def reporting(state: State) -> Iterator[Progress]:
         progress.close()
 
 
-def load_settings(config: Path | None, **flags: Any) -> Settings:
-    """The settings with the flags that were given on top."""
-    from rag_assistant.settings import Settings
-
-    return Settings.load(config=config, **flags)
-
-
 @contextmanager
 def opened(state: State, settings: Settings, *, searches: bool = True, **options: Any) -> Iterator[Assistant]:
     """An assistant whose notices are told; closed at the end.
 
     Args:
         state: The run.
-        settings: From :func:`load_settings`.
+        settings: From the flags.
         searches: Whether it is going to be asked something: then what a search imports is imported at once.
         **options: Passed on to ``Assistant.open``.
     """

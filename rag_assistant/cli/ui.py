@@ -8,22 +8,21 @@ from typing import Annotated
 import typer
 
 from rag_assistant.cli import options as o
-from rag_assistant.cli.session import load_settings
+from rag_assistant.cli.command import command
 from rag_assistant.cli.state import State, emit, say
 
 
+@command
 def ui(
-    context: typer.Context,
+    state: State,
     host: Annotated[str, typer.Option("--host", help="Address to listen at.")] = "127.0.0.1",
     port: Annotated[int, typer.Option("--port", help="Port to listen at.", min=1, max=65535)] = 7860,
-    config: o.Config = None,
-    index: o.Index = None,
-    backend: o.Backend = None,
     offer: Annotated[
         list[str] | None,
         typer.Option("--offer", metavar="NAME", help="A further backend that visitors may choose; repeatable."),
     ] = None,
-    embedder: o.Embedder = None,
+    *,
+    flags: o.AnswerOptions,
     login: Annotated[
         Path | None,
         typer.Option("--login", metavar="FILE", help="name:password lines; else RAG_UI_USER and RAG_UI_PASSWORD."),
@@ -31,17 +30,13 @@ def ui(
     allow_public: Annotated[
         bool, typer.Option("--allow-public", help="Listen without a login where others can reach it.")
     ] = False,
-    verbose: o.Verbose = False,
-    debug: o.Debug = False,
 ) -> None:
     """Serve the chat UI in the browser, until Ctrl-C."""
-    del verbose, debug
     from rag_assistant.ui.login import require_login, taken_from_environment
 
-    state: State = context.obj
     known = taken_from_environment(login)
     require_login(host, known, allow_public=allow_public)  # before the seconds that loading Gradio takes
-    settings = load_settings(config, index=index, backend=backend, embedder=embedder)
+    settings = flags.settings()
     state.detail("loading the page")
     from rag_assistant.ui import launch
 

@@ -13,7 +13,7 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from rag_assistant.cli import main
-from rag_assistant.cli.options import filters_of, parse_years
+from rag_assistant.cli.options import FilterOptions, parse_years
 from rag_assistant.errors import InputError
 from rag_assistant.types import Filters
 
@@ -57,8 +57,9 @@ def test_any_years_are_a_range_or_an_input_error(text: str) -> None:
 
 
 def test_filters() -> None:
-    assert filters_of(None, None, None, None) is None
-    assert filters_of("2024", ["A", "B"], ["ICML"], ["x"]) == Filters((2024, 2024), ("ICML",), ("A", "B"), ("x",))
+    assert FilterOptions().filters() is None
+    given = FilterOptions("2024", ["A", "B"], ["ICML"], ["x"]).filters()
+    assert given == Filters((2024, 2024), ("ICML",), ("A", "B"), ("x",))
 
 
 def test_version(capsys: pytest.CaptureFixture[str]) -> None:

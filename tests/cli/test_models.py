@@ -1,0 +1,49 @@
+"""The flags that say which model writes the answers, on the command line of a user."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.backends.chat_server import Script, serving
+
+from .conftest import Run
+
+QUESTION = "Does DPO keep its advantage when the true reward is not realizable?"
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Script]:
+    with serving() as script:
+        yield script
+
+
+def test_flags_name_model_and_server(rag: Run, server: Script) -> None:
+    server.say("NOT_IN_ABSTRACTS")
+    done = rag(
+        *("ask", "--backend", "openai-like", "--model", "mine", "--base-url", server.url, "--json", QUESTION),
+        RAG_MODEL="another",
+    )
+    assert done.code == 0, done.err
+    assert (done.json["status"], done.json["model"]) == ("not_in_abstracts", "mine")
+    assert [body["model"] for _, _, body in server.seen] == ["mine"]
+
+
+def test_an_eval_run_keeps_its_flags_to_go_on_with(rag: Run, server: Script) -> None:
+    server.say("NOT_IN_ABSTRACTS")
+    flags = ("--backend", "openai-like", "--model", "mine", "--base-url", server.url)
+    assert rag("eval", "run", "--category", "near_miss", "--limit", "2", "--out", "run", *flags).code == 0
+    asked = len(server.seen)
+    assert asked
+    done = rag("eval", "run", "--resume", "run", "--json")
+    assert done.code == 0, done.err
+    assert done.json["questions"] == 2
+    assert len(server.seen) == asked
+
+
+def test_a_run_never_holds_a_password(rag: Run) -> None:
+    done = rag("eval", "run", "--base-url", "http://me:pw@127.0.0.1:1/v1", "--out", "run")
+    assert done.code == 1
+    assert "RAG_BASE_URL" in done.err
+    assert "pw" not in done.err
