@@ -15,9 +15,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from rag_assistant.assistant import AnswerStream, Assistant, AsyncAnswerStream
+    from rag_assistant.assistant import Assistant
     from rag_assistant.errors import RagError
     from rag_assistant.settings import Settings
+    from rag_assistant.streams import AnswerStream, AsyncAnswerStream
     from rag_assistant.types import (
         Answer,
         Citation,
@@ -38,8 +39,8 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "Assistant": "assistant",
-    "AnswerStream": "assistant",
-    "AsyncAnswerStream": "assistant",
+    "AnswerStream": "streams",
+    "AsyncAnswerStream": "streams",
     "RagError": "errors",
     "Settings": "settings",
     **dict.fromkeys(

@@ -7,9 +7,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
-from rag_assistant.backends.base import Backend, Prepares, Prompt
+from rag_assistant.backends.base import Backend, Prompt
+from rag_assistant.budget import Purse
+from rag_assistant.calls import Call, Calls
 from rag_assistant.conversation import Standalone, stand_alone
 from rag_assistant.drafts import Frame, Piece, Refusal
+from rag_assistant.errors import BackendError
 from rag_assistant.evidence import Evidence
 from rag_assistant.grounding.gate import judge
 from rag_assistant.grounding.ground import Grounder
@@ -29,6 +32,7 @@ from rag_assistant.types import (
     Status,
     TextEvent,
     Turn,
+    Usage,
 )
 
 MAX_PARTS = 6
@@ -40,12 +44,14 @@ REPLACED_WEIGHT = 0.6
 class Run:
     """The state of one question.
 
-    Drive it with ``for step in run.steps()``: events are to be passed on; a :class:`Prompt` asks for the backend's
-    pieces, each to be given to :meth:`add`, whose events are passed on too.
+    Drive it with ``for step in run.steps()``: events are to be passed on; a :class:`Call` asks for a backend's pieces,
+    each to be given to :meth:`add`, whose events are passed on too. When a call fails, :meth:`instead` has the next.
     """
 
     retriever: Retriever
     backend: Backend
+    fallback: Backend | None
+    purse: Purse
     question: str
     history: Sequence[Turn]
     k: int
@@ -58,11 +64,17 @@ class Run:
     _asked: int = 1
     _sent: int = 0
     _prompt: PromptInfo | None = None
+    _calls: Calls | None = None
+    _before: Grounder = field(default_factory=lambda: Grounder(Evidence((), (), 0)))
+    _written: int = 0
+    _fell_back: int = 0
+    _silent: bool = False
+    _refused: int = 0
     _timings: dict[str, float] = field(default_factory=dict)
     _started: float = field(default_factory=time.perf_counter)
 
-    def steps(self) -> Iterator[Event | Prompt]:
-        """Stages, hits and prompts in order, and the final event at the end."""
+    def steps(self) -> Iterator[Event | Call]:
+        """Stages, hits and calls in order, and the final event at the end."""
         yield StageEvent("searching")
         asked = parts(self.question[: MAX_QUESTION * 4])[:MAX_PARTS] or ("",)
         self._asked = len(asked)
@@ -89,13 +101,31 @@ class Run:
         if isinstance(piece, Refusal):
             self._refusals.append((self._standalone[-1], piece))
             return
+        if isinstance(piece, Usage):
+            piece = self.purse.after(piece)
         with self._timed("checking"):
             text = self._grounder.add(piece)
-        if text:
+        if text and not self._silent:
             self._timings.setdefault("first_text", (time.perf_counter() - self._started) * 1000)
             yield TextEvent(text)
 
-    def _part(self, part: str, turns: list[Turn]) -> Iterator[Event | Prompt]:
+    def instead(self, error: BackendError) -> Call:
+        """The call to make after one that failed. What that had brought is taken back; where some of it was text, no
+        further text is told before the final event replaces it.
+
+        Raises:
+            BackendError: The one given, where nothing is left to ask.
+        """
+        if self._calls is None:
+            raise error
+        begun = len(self._grounder.text) > len(self._before.text)
+        call = self._calls.instead(error, begun=begun)
+        self._silent = self._silent or begun
+        del self._refusals[self._refused :]
+        self._grounder = self._before.copy(call.prompt.evidence)
+        return call
+
+    def _part(self, part: str, turns: list[Turn]) -> Iterator[Event | Call]:
         with self._timed("searching"):
             alone = stand_alone(part, turns, self.retriever.all_papers)
             form = analyse(alone.text)
@@ -112,15 +142,20 @@ class Run:
             self._refusals.append((part, refusal))
             return
         yield StageEvent("reading", f"{len(evidence.papers)} papers")
-        prompt = Prompt(form, evidence)
-        if isinstance(self.backend, Prepares):
-            prompt = self.backend.prepare(prompt)
-            self._grounder.evidence = prompt.evidence
-        self._sent += sum(len(paper.sentences) for paper in prompt.evidence.papers)
-        self._prompt = prompt.info or self._prompt
+        self._calls = Calls(self.backend, self.fallback, self.purse, Prompt(form, evidence))
+        call = self._calls.first()
+        self._grounder.evidence = call.prompt.evidence
+        self._before, self._refused = self._grounder.copy(), len(self._refusals)
         yield StageEvent("writing")
         with self._timed("writing"):
-            yield prompt
+            yield call
+        made = self._calls.last
+        self._calls = None
+        self._written += 1
+        self._fell_back += made.fell_back
+        self._sent += made.sentences
+        self._prompt = made.prompt.info or self._prompt
+        self.notices += [notice for notice in (made.notice,) if notice]
 
     def _evidence(self, form: QuestionForm, alone: Standalone) -> Evidence:
         if form.kind == "empty" or alone.unresolved:
@@ -191,6 +226,7 @@ class Run:
             looked_for = (*grounder.missing, *(part for part, _ in self._refusals))
             if grounder.missing:
                 text += f" The abstracts don't say: {', '.join(grounder.missing)}."
+        writer = self.fallback if self.fallback and self._fell_back == self._written > 0 else self.backend
         self._timings["total"] = (time.perf_counter() - self._started) * 1000
         answer = Answer(
             question=self.question,
@@ -207,14 +243,14 @@ class Run:
             notices=tuple(dict.fromkeys(self.notices)),
             passages_sent=self._sent,
             dropped_markers=grounder.dropped_markers,
-            backend=self.backend.name,
-            model=self.backend.model,
+            backend=writer.name,
+            model=writer.model,
             prompt=self._prompt,
             usage=grounder.usage,
             timings_ms=dict(self._timings),
             draft=draft,
         )
-        return FinalEvent(answer, replaced=not text.startswith(grounder.text))
+        return FinalEvent(answer, replaced=self._silent or not text.startswith(grounder.text))
 
     def _hits(self) -> tuple[Hit, ...]:
         """Of all parts, one a paper, best first within its part; and every paper that is cited."""

@@ -3,26 +3,31 @@
 from __future__ import annotations
 
 import asyncio
-import inspect
 import os
 import threading
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from rag_assistant.answering import Run
-from rag_assistant.backends.base import Backend, Prompt
+from rag_assistant.backends.base import Backend
+from rag_assistant.backends.resolve import resolve_backend
+from rag_assistant.budget import Budget
 from rag_assistant.bundled import bundled
+from rag_assistant.calls import Call
+from rag_assistant.drafts import Piece
 from rag_assistant.embedders.base import Embedder
-from rag_assistant.errors import PluginError
+from rag_assistant.errors import BackendError
 from rag_assistant.index.build import IndexSummary, build_index, preview, remove
 from rag_assistant.index.open import OpenIndex, open_index
 from rag_assistant.loaders import LoadReport, load_papers
 from rag_assistant.plugins import load_plugin
 from rag_assistant.questions import analyse
 from rag_assistant.retrieval import Query, Retriever, hits_of
-from rag_assistant.types import Answer, Event, Filters, FinalEvent, Hit, Paper, TextEvent, Turn
+from rag_assistant.streams import AnswerStream, AsyncAnswerStream
+from rag_assistant.types import Answer, Event, Filters, Hit, Paper, Turn
 
 if TYPE_CHECKING:
     from rag_assistant.settings import Settings
@@ -30,66 +35,6 @@ if TYPE_CHECKING:
 PathLike = str | os.PathLike[str]
 Progress = Callable[[str, int, int], None]
 """Called with a stage's name, how much of it is done, and of how much."""
-
-
-class AnswerStream:
-    """An answer on its way: iterate it for pieces of text, or :meth:`events` for everything that happens.
-
-    One pass only. ``answer`` is there when the pass is over.
-    """
-
-    def __init__(self, events: Iterator[Event]) -> None:
-        self._events = events
-        self._answer: Answer | None = None
-
-    def events(self) -> Iterator[Event]:
-        """Stage, hits, text and at last the final event."""
-        for event in self._events:
-            if isinstance(event, FinalEvent):
-                self._answer = event.answer
-            yield event
-
-    def __iter__(self) -> Iterator[str]:
-        for event in self.events():
-            if isinstance(event, TextEvent):
-                yield event.text
-
-    @property
-    def answer(self) -> Answer:
-        """The finished answer; what has not been read of the stream yet is read first."""
-        if self._answer is None:
-            for _ in self.events():
-                pass
-        if self._answer is None:
-            raise RuntimeError("The stream was closed before its end, so there is no answer.")
-        return self._answer
-
-
-class AsyncAnswerStream:
-    """As :class:`AnswerStream`, for ``async for``."""
-
-    def __init__(self, events: AsyncIterator[Event]) -> None:
-        self._events = events
-        self._answer: Answer | None = None
-
-    async def events(self) -> AsyncIterator[Event]:
-        """Stage, hits, text and at last the final event."""
-        async for event in self._events:
-            if isinstance(event, FinalEvent):
-                self._answer = event.answer
-            yield event
-
-    async def __aiter__(self) -> AsyncIterator[str]:
-        async for event in self.events():
-            if isinstance(event, TextEvent):
-                yield event.text
-
-    @property
-    def answer(self) -> Answer:
-        """The finished answer, once the stream has been read to its end."""
-        if self._answer is None:
-            raise RuntimeError("Read the stream to its end first.")
-        return self._answer
 
 
 class Assistant:
@@ -106,12 +51,16 @@ class Assistant:
         backend: Backend,
         opened: OpenIndex,
         *,
+        fallback: Backend | None = None,
+        budget: Budget | None = None,
         rerank: Any = None,
         progress: Progress | None = None,
     ) -> None:
         self._settings = settings
         self._embedder = embedder
         self._backend = backend
+        self._fallback = fallback
+        self._budget = budget or Budget(settings)
         self._rerank = rerank
         self._progress = progress
         self._lock = threading.Lock()
@@ -163,11 +112,25 @@ class Assistant:
         }
         given = {name: value for name, value in given.items() if value is not None}
         chosen = settings.model_copy(update=given) if settings is not None else Settings.load(**given)
-        writer = _resolve_backend(chosen.backend if backend is None or isinstance(backend, str) else backend, chosen)
+        budget = Budget(chosen)
+        fallback = resolve_backend(chosen.fallback, chosen) if chosen.fallback else None
+        notice = ""
+        try:
+            named = chosen.backend if backend is None or isinstance(backend, str) else backend
+            writer = resolve_backend(named, chosen)
+        except BackendError as error:
+            if fallback is None:
+                raise
+            writer, notice = (
+                fallback,
+                f"{error.message.rstrip('.')}, so answers come from the abstracts without a model.",
+            )
         encoder = resolve_embedder(chosen.embedder if embedder is None or isinstance(embedder, str) else embedder)
         reorder = _resolve_rerank(rerank if rerank is not None else chosen.rerank)
         opened = _open_index(chosen, encoder, progress)
-        return cls(chosen, encoder, writer, opened, rerank=reorder, progress=progress)
+        made = cls(chosen, encoder, writer, opened, fallback=fallback, budget=budget, rerank=reorder, progress=progress)
+        made._notices += [notice] if notice else []
+        return made
 
     def __enter__(self) -> Self:
         return self
@@ -204,7 +167,7 @@ class Assistant:
             filters: Which papers to ask.
 
         Raises:
-            BackendError: The model failed.
+            BackendError: The model failed and there is no fallback, or the answer would cost more than it may.
             StoreError: The index broke and can't be mended.
         """
         return self.stream(question, history=history, k=k, filters=filters).answer
@@ -306,27 +269,56 @@ class Assistant:
         self, question: str, history: Sequence[Turn], k: int | None, filters: Filters | None
     ) -> Iterator[Event]:
         with self._use() as retriever:
-            run = Run(retriever, self._backend, question, history, k or self._settings.k, filters)
+            run = self._run(retriever, question, history, k, filters)
             for step in run.steps():
-                if isinstance(step, Prompt):
-                    for piece in self._backend.stream(step):
-                        yield from run.add(piece)
-                else:
+                if not isinstance(step, Call):
                     yield step
+                    continue
+                call: Call | None = step
+                while call is not None:
+                    try:
+                        for piece in call.pieces():
+                            yield from run.add(piece)
+                        call = None
+                    except BackendError as error:
+                        call = run.instead(error)
 
     async def _aevents(
         self, question: str, history: Sequence[Turn], k: int | None, filters: Filters | None
     ) -> AsyncIterator[Event]:
         with await asyncio.to_thread(self._use) as retriever:
-            run = Run(retriever, self._backend, question, history, k or self._settings.k, filters)
+            run = self._run(retriever, question, history, k, filters)
             steps = run.steps()
             while (step := await asyncio.to_thread(next, steps, None)) is not None:
-                if isinstance(step, Prompt):
-                    async for piece in self._backend.astream(step):
-                        for event in run.add(piece):
-                            yield event
-                else:
+                if not isinstance(step, Call):
                     yield step
+                    continue
+                call: Call | None = step
+                while call is not None:
+                    try:
+                        async with _closed(call.apieces()) as pieces:
+                            async for piece in pieces:
+                                for event in run.add(piece):
+                                    yield event
+                        call = None
+                    except BackendError as error:
+                        call = await asyncio.to_thread(run.instead, error)
+
+    def _run(
+        self, retriever: Retriever, question: str, history: Sequence[Turn], k: int | None, filters: Filters | None
+    ) -> Run:
+        number = k or self._settings.k
+        return Run(retriever, self._backend, self._fallback, self._budget.answer(), question, history, number, filters)
+
+
+@asynccontextmanager
+async def _closed(pieces: AsyncIterator[Piece]) -> AsyncIterator[AsyncIterator[Piece]]:
+    """Ends a backend's generator, and with it the request, as soon as nobody reads it any more."""
+    try:
+        yield pieces
+    finally:
+        if isinstance(pieces, AsyncGenerator):
+            await pieces.aclose()
 
 
 class _Snapshot:
@@ -360,26 +352,6 @@ class _Lease:
 
     def __exit__(self, *exc: object) -> None:
         self._snapshot.release()
-
-
-def _resolve_backend(chosen: str | object, settings: Settings) -> Backend:
-    """A backend's class or factory is given ``settings`` if it has a parameter of that name."""
-    made: Any = chosen
-    if isinstance(chosen, str):
-        factory = load_plugin("backend", chosen)
-        made = factory(settings=settings) if _takes_settings(factory) else factory()
-    if not isinstance(made, Backend):
-        raise PluginError(
-            f"{chosen!r} is no backend.", hint="give a name, module:Class or an object with stream() and astream()"
-        )
-    return made
-
-
-def _takes_settings(factory: Any) -> bool:
-    try:
-        return "settings" in inspect.signature(factory).parameters
-    except (TypeError, ValueError):  # what is no function or class, or hides its parameters
-        return False
 
 
 def _resolve_rerank(chosen: Any) -> Any:

@@ -82,7 +82,16 @@ class PluginError(RagError):
 
 
 class BackendError(RagError):
-    """The model that writes answers failed."""
+    """The model that writes answers failed.
+
+    Attributes:
+        retry_after: For a failure that may pass by itself, how many seconds the server asks to wait; 0 where it
+            doesn't say. ``None`` where asking again is of no use.
+    """
+
+    def __init__(self, message: str, *, hint: str = "", retry_after: float | None = None) -> None:
+        super().__init__(message, hint=hint)
+        self.retry_after = retry_after
 
 
 class BackendAuthError(BackendError):
@@ -98,7 +107,15 @@ class BackendRateLimited(BackendError):
 
 
 class BackendContextTooLong(BackendError):
-    """The prompt doesn't fit into the model's context."""
+    """The prompt doesn't fit into the model's context.
+
+    Attributes:
+        limit: How many tokens the server says it takes; ``None`` where it doesn't say.
+    """
+
+    def __init__(self, message: str, *, hint: str = "", limit: int | None = None) -> None:
+        super().__init__(message, hint=hint)
+        self.limit = limit
 
 
 class BackendUnreachable(BackendError):

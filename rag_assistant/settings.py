@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from difflib import get_close_matches
 from pathlib import Path
 from types import MappingProxyType
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, PrivateAttr, SecretStr, ValidationError, field_validator
 from pydantic_settings import BaseSettings, EnvSettingsSource, NoDecode, PydanticBaseSettingsSource, SettingsConfigDict
@@ -26,7 +26,7 @@ _CONFIG_VARIABLE = "RAG_CONFIG"
 _OTHER_VARIABLES = (_CONFIG_VARIABLE, "RAG_UI_USER", "RAG_UI_PASSWORD")
 _MASK = "********"
 _PATHS = ("index", "corpus")
-_SECRET_NAME = re.compile(r"key|token|secret|passw|credential", re.IGNORECASE)
+_SECRET_NAME = re.compile(r"key|token(?!s)|secret|passw|credential", re.IGNORECASE)
 
 
 class Settings(BaseSettings):
@@ -43,6 +43,16 @@ class Settings(BaseSettings):
         model: The model's name, for backends and embedders that offer several.
         base_url: An OpenAI-compatible server's address, for backends that use one.
         k: How many papers an answer may draw on.
+        timeout: How many seconds to wait for a model's next words.
+        max_tokens: How many tokens a model may write for one answer, reasoning included.
+        temperature: How freely it writes, from 0 to 2; ``None`` is 0, or the model's own where it takes none.
+        context_tokens: How many tokens the model takes in and writes together; ``None`` is what its server tells.
+        fallback: What answers where the model fails: ``extractive``; ``None`` tells the failure.
+        price_in: US dollars for a million tokens sent.
+        price_out: US dollars for a million tokens written.
+        max_cost: US dollars that one answer may cost; needs both prices.
+        max_session_cost: US dollars that all answers of one assistant may cost; needs both prices.
+        max_session_tokens: Tokens, sent and written, that all answers of one assistant may take.
         lock_timeout: How many seconds to wait for another process that writes the index; ``None`` waits as long as it
             takes.
         rerank: A postprocessor that reorders what was found; ``None`` is none.
@@ -59,6 +69,16 @@ class Settings(BaseSettings):
     model: str | None = None
     base_url: str | None = None
     k: int = Field(5, ge=1, le=100)
+    timeout: float = Field(120.0, gt=0, le=86400, allow_inf_nan=False)
+    max_tokens: int = Field(1024, ge=16)
+    temperature: float | None = Field(None, ge=0, le=2)
+    context_tokens: int | None = Field(None, ge=512)
+    fallback: Literal["extractive"] | None = None
+    price_in: float | None = Field(None, ge=0, allow_inf_nan=False)
+    price_out: float | None = Field(None, ge=0, allow_inf_nan=False)
+    max_cost: float | None = Field(None, gt=0, allow_inf_nan=False)
+    max_session_cost: float | None = Field(None, gt=0, allow_inf_nan=False)
+    max_session_tokens: int | None = Field(None, ge=1)
     lock_timeout: float | None = Field(None, ge=0, allow_inf_nan=False)
     rerank: str | None = None
     api_key: SecretStr | None = None

@@ -55,6 +55,13 @@ def test_an_empty_variable_is_not_set(monkeypatch: pytest.MonkeyPatch) -> None:
     assert Settings.load().k == 5
 
 
+def test_tokens_are_no_secret(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "rag.toml").write_text('max_tokens = 256\nfallback = "extractive"\n')
+    monkeypatch.setenv("RAG_CONTEXT_TOKENS", "4096")
+    loaded = Settings.load()
+    assert (loaded.max_tokens, loaded.context_tokens, loaded.fallback) == (256, 4096, "extractive")
+
+
 def test_the_file_can_be_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "rag.toml").write_text("k = 2\n")
     (tmp_path / "a.toml").write_text("k = 7\n")
@@ -90,6 +97,11 @@ def test_a_corpus_of_several_paths_in_the_environment(monkeypatch: pytest.Monkey
         ("base_url", "localhost:8000", "http://"),
         ("backend", "", "'backend'"),
         ("corpus", 3, "'corpus'"),
+        ("fallback", "openai", "'fallback'"),
+        ("temperature", 3, "'temperature'"),
+        ("timeout", 0, "'timeout'"),
+        ("max_tokens", 0, "'max_tokens'"),
+        ("max_cost", -1, "'max_cost'"),
     ],
 )
 def test_values_that_cannot_be_used(name: str, value: object, said: str) -> None:

@@ -21,6 +21,8 @@ class Prompt:
         evidence: Papers, best first, with all their sentences; labels count from these.
         system, user: The rendered prompt; empty for backends that read the evidence itself.
         info: Which prompt was rendered, if any.
+        tokens: About how many tokens it has, and how many may be written.
+        notice: What the user should know about how it was made; may be empty.
     """
 
     form: QuestionForm
@@ -28,6 +30,8 @@ class Prompt:
     system: str = ""
     user: str = ""
     info: PromptInfo | None = None
+    tokens: tuple[int, int] = (0, 0)
+    notice: str = ""
 
 
 @runtime_checkable

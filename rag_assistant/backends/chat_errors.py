@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING
 
 from rag_assistant.errors import (
@@ -25,6 +28,9 @@ if TYPE_CHECKING:
 
 _TOO_LONG = ("context_length", "context length", "context size", "context window", "maximum context", "too many tokens")
 _FILTER = ("content_filter", "content_policy", "content policy", "responsible ai")
+_LIMIT = re.compile(
+    r"(?:context (?:length|size|window)(?: is| of)?|\bn_ctx\b[\"']?\s*[:=]|max_model_len\D{0,20})\s*\(?(\d{3,8})"
+)
 _MAX_DETAIL = 200
 
 
@@ -46,7 +52,9 @@ def typed_errors(server: str, model: str, key_variable: str) -> Iterator[None]:
         raise _timeout(server) from error
     except openai.APIConnectionError as error:
         raise BackendUnreachable(
-            f"{server} can't be reached.", hint="check that it runs, the address in base_url, and the network"
+            f"{server} can't be reached.",
+            hint="check that it runs, the address in base_url, and the network",
+            retry_after=0.0,
         ) from error
     except openai.APIStatusError as error:
         raise _status(error, server, model, key_variable) from error
@@ -86,14 +94,22 @@ def _status(error: openai.APIStatusError, server: str, model: str, key_variable:
             f"The quota at {server} is used up (429).", hint="raise it, or use --backend extractive"
         )
     if code == 429:
-        return BackendRateLimited(f"{server} takes no more requests for now (429).", hint="wait a minute and ask again")
+        return BackendRateLimited(
+            f"{server} takes no more requests for now (429).",
+            hint="wait a minute and ask again",
+            retry_after=_retry_after(error.response.headers),
+        )
     if code in (408, 504):
         return _timeout(server)
-    known = _by_words(detail, server) if code in (400, 413, 422, 500) else None
+    known = _by_words(f"{detail} {error.response.text.lower()}", server) if code in (400, 413, 422, 500) else None
     if known is not None:
         return known
     if code >= 500:
-        return BackendUnreachable(f"{server} has a fault ({code}).", hint="ask again in a while, or look at its log")
+        return BackendUnreachable(
+            f"{server} has a fault ({code}).",
+            hint="ask again in a while, or look at its log",
+            retry_after=_retry_after(error.response.headers),
+        )
     return BackendProtocolError(
         f"{server} refused the request ({code}): {_cut(error.message)}.", hint="check RAG_MODEL and RAG_BASE_URL"
     )
@@ -104,10 +120,19 @@ def _by_words(detail: str, server: str) -> BackendError | None:
         return BackendContextTooLong(
             f"The question and the abstracts are too long for the model at {server}.",
             hint="let it draw on fewer papers (RAG_K=2), or choose a model with a longer context",
+            limit=int(stated[1]) if (stated := _LIMIT.search(detail)) else None,
         )
     if any(sign in detail for sign in _FILTER):
         return filtered(server)
     return None
+
+
+def no_room(server: str, limit: int) -> BackendError:
+    """Nothing can be asked of so small a context."""
+    return BackendContextTooLong(
+        f"A context of {limit:,} tokens at {server} doesn't hold the question and one sentence.",
+        hint="start the server with a longer context, or correct context_tokens (RAG_CONTEXT_TOKENS)",
+    )
 
 
 def filtered(server: str) -> BackendError:
@@ -133,6 +158,19 @@ def not_a_stream(server: str, kind: str) -> BackendError:
         f"{server} sent {kind} where the protocol wants a stream of events.",
         hint="check that base_url is an OpenAI-compatible address; most end in /v1",
     )
+
+
+def _retry_after(headers: Mapping[str, str]) -> float:
+    """Seconds, also where the header holds a date; 0 where there is none that can be read."""
+    told = headers.get("retry-after", "")
+    try:
+        return max(0.0, float(told))
+    except ValueError:
+        pass
+    try:
+        return max(0.0, (parsedate_to_datetime(told) - datetime.now(UTC)).total_seconds())
+    except (ValueError, TypeError):
+        return 0.0
 
 
 def _detail(message: str, code: str) -> str:

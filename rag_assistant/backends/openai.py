@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from rag_assistant.backends.chat import ChatBackend, Options
+from rag_assistant.backends.chat import ChatBackend
+from rag_assistant.backends.writing import Options
 from rag_assistant.errors import BackendAuthError
 from rag_assistant.settings import Settings
 
@@ -33,7 +34,7 @@ class OpenAIBackend(ChatBackend):
     def __init__(self, *, settings: Settings | None = None, options: Options | None = None) -> None:
         chosen = settings or Settings.load()
         model = chosen.model or DEFAULT_MODEL
-        default = Options(temperature=None) if _REASONING.match(model) else Options()
+        default = Options.of(chosen, temperature=None if _REASONING.match(model) else 0.0)
         super().__init__(model, "OpenAI" if chosen.base_url is None else chosen.base_url, options or default)
         self._base_url = chosen.base_url
         self.key_variable = "OPENAI_API_KEY" if chosen.base_url is None else "RAG_API_KEY"
@@ -53,8 +54,8 @@ class OpenAIBackend(ChatBackend):
         return openai.OpenAI(
             api_key=self._key.get_secret_value(),
             base_url=self._base_url,
-            timeout=httpx.Timeout(self._options.timeout, connect=min(10.0, self._options.timeout)),
-            max_retries=self._options.retries,
+            timeout=httpx.Timeout(self.options.timeout, connect=min(10.0, self.options.timeout)),
+            max_retries=0,
         )
 
     def async_client(self) -> openai.AsyncOpenAI:
@@ -65,6 +66,6 @@ class OpenAIBackend(ChatBackend):
         return openai.AsyncOpenAI(
             api_key=self._key.get_secret_value(),
             base_url=self._base_url,
-            timeout=httpx.Timeout(self._options.timeout, connect=min(10.0, self._options.timeout)),
-            max_retries=self._options.retries,
+            timeout=httpx.Timeout(self.options.timeout, connect=min(10.0, self.options.timeout)),
+            max_retries=0,
         )

@@ -10,8 +10,10 @@ import ipaddress
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from rag_assistant.backends.chat import ChatBackend, Options
-from rag_assistant.errors import SettingsError
+from rag_assistant.backends.chat import ChatBackend
+from rag_assistant.backends.chat_errors import typed_errors
+from rag_assistant.backends.writing import Options
+from rag_assistant.errors import BackendError, BackendTimeout, BackendUnreachable, SettingsError
 from rag_assistant.settings import Settings
 
 if TYPE_CHECKING:
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
     import openai
 
 _HEADERS = frozenset("host connection content-length content-type transfer-encoding accept accept-encoding".split())
+_CONTEXT_KEYS = ("max_model_len", "loaded_context_length", "context_length", "max_context_length")
+_LISTING_SECONDS = 5.0
 _FROM_OPENAI = "environment (OPENAI_API_KEY)"
 
 
@@ -36,7 +40,7 @@ class OpenAILikeBackend(ChatBackend):
         if chosen.base_url is None:
             raise SettingsError(
                 "The openai-like backend needs the address of a server.",
-                hint="set RAG_BASE_URL, for example http://127.0.0.1:11434/v1 for Ollama",
+                hint="--base-url or RAG_BASE_URL, for example http://127.0.0.1:11434/v1 for Ollama",
             )
         if chosen.model is None:
             raise SettingsError(
@@ -44,8 +48,11 @@ class OpenAILikeBackend(ChatBackend):
                 hint="--model or RAG_MODEL, as the server names it",
             )
         address = urlsplit(chosen.base_url)
-        super().__init__(chosen.model, f"{address.scheme}://{address.netloc.rpartition('@')[2]}", options or Options())
+        super().__init__(
+            chosen.model, f"{address.scheme}://{address.netloc.rpartition('@')[2]}", options or Options.of(chosen)
+        )
         self._base_url = chosen.base_url
+        self._told: int | None = None
         theirs = chosen.sources.get("api_key") == _FROM_OPENAI
         self._key = None if theirs else chosen.api_key
         # A proxy is for what is outside: it can't know this machine's own servers.
@@ -59,7 +66,7 @@ class OpenAILikeBackend(ChatBackend):
         return openai.OpenAI(
             api_key="none",  # replaced or removed by _own_headers
             base_url=self._base_url,
-            max_retries=self._options.retries,
+            max_retries=0,
             http_client=httpx.Client(
                 timeout=self._timeout(),
                 follow_redirects=False,
@@ -79,7 +86,7 @@ class OpenAILikeBackend(ChatBackend):
         return openai.AsyncOpenAI(
             api_key="none",
             base_url=self._base_url,
-            max_retries=self._options.retries,
+            max_retries=0,
             http_client=httpx.AsyncClient(
                 timeout=self._timeout(),
                 follow_redirects=False,
@@ -88,10 +95,26 @@ class OpenAILikeBackend(ChatBackend):
             ),
         )
 
+    def told_context(self) -> int | None:
+        """From the server's list of models, where it holds one; asked for once."""
+        if self._told is None:
+            import httpx
+
+            try:
+                with typed_errors(self.server, self.model, self.key_variable), self.client() as client:
+                    quick = client.with_options(timeout=min(_LISTING_SECONDS, self.options.timeout))
+                    listed = quick.get("/models", cast_to=httpx.Response).json()
+            except (BackendUnreachable, BackendTimeout):
+                return None  # the call itself will tell
+            except (BackendError, ValueError):
+                listed = None  # many servers have no such list
+            self._told = _context_in(listed, self.model)
+        return self._told or None
+
     def _timeout(self) -> httpx.Timeout:
         import httpx
 
-        return httpx.Timeout(self._options.timeout, connect=min(10.0, self._options.timeout))
+        return httpx.Timeout(self.options.timeout, connect=min(10.0, self.options.timeout))
 
     def _own_headers(self, request: httpx.Request) -> None:
         for name in list(request.headers):
@@ -100,6 +123,19 @@ class OpenAILikeBackend(ChatBackend):
         request.headers["user-agent"] = "rag-assistant"
         if self._key is not None:
             request.headers["authorization"] = f"Bearer {self._key.get_secret_value()}"
+
+
+def _context_in(listed: object, model: str) -> int:
+    """A model's context in a list of models as vLLM, OpenRouter, LM Studio and llama.cpp write it; 0 where none is."""
+    entries = listed.get("data") if isinstance(listed, dict) else None
+    for entry in entries if isinstance(entries, list) else ():
+        if not isinstance(entry, dict) or entry.get("id") != model:
+            continue
+        meta = entry.get("meta")
+        for told in (*(entry.get(key) for key in _CONTEXT_KEYS), meta.get("n_ctx") if isinstance(meta, dict) else None):
+            if isinstance(told, int) and told > 0:
+                return told
+    return 0
 
 
 def _is_local(host: str) -> bool:

@@ -87,6 +87,31 @@ class AnswerOptions(IndexOptions):
         typer.Option("--base-url", metavar="URL", help="Address of an OpenAI-compatible server.", show_default="none"),
     ] = None
 
+    max_tokens: Annotated[
+        int | None, typer.Option("--max-tokens", metavar="N", help="Tokens an answer may have.", show_default="1024")
+    ] = None
+    temperature: Annotated[
+        float | None, typer.Option("--temperature", metavar="T", help="How freely to write, 0 to 2.", show_default="0")
+    ] = None
+    timeout: Annotated[
+        float | None,
+        typer.Option("--timeout", metavar="SECONDS", help="How long to wait for the model.", show_default="120"),
+    ] = None
+    context_tokens: Annotated[
+        int | None,
+        typer.Option(
+            "--context-tokens", metavar="N", help="Tokens the model takes and writes.", show_default="as it tells"
+        ),
+    ] = None
+    max_cost: Annotated[
+        float | None,
+        typer.Option("--max-cost", metavar="DOLLARS", help="What an answer may cost.", show_default="no limit"),
+    ] = None
+    fallback: Annotated[
+        str | None,
+        typer.Option("--fallback", metavar="NAME", help="What answers if the model fails: extractive."),
+    ] = None
+
 
 @dataclass(frozen=True, slots=True)
 class FilterOptions:

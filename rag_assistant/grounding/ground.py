@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from rag_assistant.drafts import Draft, Frame, Label, Matched, Missing, Piece, Refusal
 from rag_assistant.evidence import Evidence
@@ -45,6 +45,18 @@ class Grounder:
         else:
             self.usage = _together(self.usage, piece)
         return ""
+
+    def copy(self, evidence: Evidence | None = None) -> Grounder:
+        """As it is now, so that what comes can be taken back; for other evidence where given."""
+        return replace(
+            self,
+            evidence=evidence or self.evidence,
+            statements=list(self.statements),
+            missing=list(self.missing),
+            _numbers=dict(self._numbers),
+            _quotes={key: list(quotes) for key, quotes in self._quotes.items()},
+            _papers=dict(self._papers),
+        )
 
     def citations(self) -> tuple[Citation, ...]:
         """The citations so far, by number; the quotes of each in the order of its abstract."""

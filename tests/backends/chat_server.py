@@ -32,16 +32,21 @@ class Reply:
 
 @dataclass
 class Script:
-    """The replies in order; the last one is given again. ``seen`` holds path, headers and body of every request."""
+    """The replies in order; the last one is given again. ``seen`` holds path, headers and body of every request.
+
+    ``models`` is the server's list of models; without one there is nothing at that address.
+    """
 
     replies: list[Reply] = field(default_factory=list)
     seen: list[tuple[str, dict[str, str], dict[str, Any]]] = field(default_factory=list)
     url: str = ""
+    models: list[dict[str, Any]] | None = None
     hung_up: threading.Event = field(default_factory=threading.Event)
 
     def say(self, *replies: Reply | str) -> None:
         self.replies = [Reply(tuple(r)) if isinstance(r, str) else r for r in replies]
         self.seen.clear()
+        self.models = None
 
 
 @contextmanager
@@ -50,6 +55,10 @@ def serving() -> Iterator[Script]:
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
+
+        def do_GET(self) -> None:
+            known = script.models is not None and self.path == "/v1/models"
+            self._whole(Reply(status=200 if known else 404, raw=json.dumps({"data": script.models or []})))
 
         def do_POST(self) -> None:
             body = json.loads(self.rfile.read(int(self.headers["content-length"])))

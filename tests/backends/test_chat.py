@@ -13,7 +13,7 @@ import pytest
 from rag_assistant import Assistant
 from rag_assistant import errors as e
 from rag_assistant.backends.base import Backend, Prepares
-from rag_assistant.backends.chat import ChatBackend, Options
+from rag_assistant.backends.writing import Options, WritingBackend
 from rag_assistant.drafts import Draft, Label, Piece, Refusal
 from rag_assistant.plugins import load_plugin
 from rag_assistant.settings import Settings
@@ -23,7 +23,7 @@ from .chat_server import Reply, Script, serving
 from .prompts import prompts
 
 QUESTION = "Does DPO keep its advantage when the true reward is not realizable?"
-Make = Callable[..., ChatBackend]
+Make = Callable[..., WritingBackend]
 
 
 @pytest.fixture(scope="module")
@@ -36,9 +36,9 @@ def server() -> Iterator[Script]:
 def make(request: pytest.FixtureRequest, server: Script) -> Make:
     server.say("")
 
-    def made(**options: object) -> ChatBackend:
+    def made(**options: object) -> WritingBackend:
         settings = Settings(model="m", base_url=server.url, api_key="ours")
-        backend: ChatBackend = load_plugin("backend", request.param)(
+        backend: WritingBackend = load_plugin("backend", request.param)(
             settings=settings, options=Options(**{"retries": 0, "timeout": 5.0, **options})
         )
         assert backend.name == request.param

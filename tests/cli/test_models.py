@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.backends.chat_server import Script, serving
+from tests.backends.chat_server import Reply, Script, serving
 
 from .conftest import Run
 
@@ -28,6 +28,20 @@ def test_flags_name_model_and_server(rag: Run, server: Script) -> None:
     assert done.code == 0, done.err
     assert (done.json["status"], done.json["model"]) == ("not_in_abstracts", "mine")
     assert [body["model"] for _, _, body in server.seen] == ["mine"]
+
+
+def test_a_model_that_fails_is_stood_in_for(rag: Run, server: Script) -> None:
+    server.say(Reply(status=401, raw="{}"))
+    flags = ("--backend", "openai-like", "--model", "mine", "--base-url", server.url, "--max-tokens", "99")
+    done = rag("ask", *flags, "--fallback", "extractive", QUESTION)
+    assert done.code == 0, done.err
+    assert "DPO retains its asymptotically decaying gap" in done.out
+    assert "note: " in done.err
+    assert "so this answer comes from the abstracts" in done.err
+    assert [body["max_tokens"] for _, _, body in server.seen] == [99]
+    told = rag("ask", *flags, QUESTION)
+    assert (told.code, told.out) == (1, "")
+    assert "hint: set RAG_API_KEY" in told.err
 
 
 def test_an_eval_run_keeps_its_flags_to_go_on_with(rag: Run, server: Script) -> None:

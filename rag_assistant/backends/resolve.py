@@ -1,0 +1,38 @@
+"""From what a user names to a backend."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+from rag_assistant.backends.base import Backend
+from rag_assistant.errors import PluginError
+from rag_assistant.plugins import load_plugin
+from rag_assistant.settings import Settings
+
+
+def resolve_backend(chosen: str | object, settings: Settings) -> Backend:
+    """A backend from a name, from ``module:Class``, or from an object.
+
+    A class or factory is given ``settings`` if it has a parameter of that name.
+
+    Raises:
+        PluginError: There is no such plug-in, or it is not a backend.
+        BackendError, SettingsError: It can't be used with these settings.
+    """
+    made: Any = chosen
+    if isinstance(chosen, str):
+        factory = load_plugin("backend", chosen)
+        made = factory(settings=settings) if _takes_settings(factory) else factory()
+    if not isinstance(made, Backend):
+        raise PluginError(
+            f"{chosen!r} is no backend.", hint="give a name, module:Class or an object with stream() and astream()"
+        )
+    return made
+
+
+def _takes_settings(factory: Any) -> bool:
+    try:
+        return "settings" in inspect.signature(factory).parameters
+    except (TypeError, ValueError):  # what is no function or class, or hides its parameters
+        return False

@@ -1,0 +1,275 @@
+"""What all backends share that call a model: prompt, packing, retries, and reading the reply. Each says how to call.
+
+What needs no model (the bibliography's facts, lists over all papers) is answered as by the extractive backend, from the
+records: a model could only get it wrong.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from abc import ABC, abstractmethod
+from collections.abc import AsyncIterator, Iterator
+from contextlib import aclosing, closing
+from dataclasses import dataclass, replace
+from functools import partial
+
+from rag_assistant.backends.base import Prompt
+from rag_assistant.backends.chat_errors import empty, filtered, interrupted, no_room
+from rag_assistant.backends.extractive import ExtractiveBackend
+from rag_assistant.backends.packing import count_tokens, fitting
+from rag_assistant.drafts import Piece
+from rag_assistant.errors import BackendContextTooLong, BackendError
+from rag_assistant.evidence import Evidence
+from rag_assistant.grounding.reply import Reply
+from rag_assistant.prompts import Rendered, render_answer
+from rag_assistant.settings import Settings
+from rag_assistant.types import Usage
+
+RETRIES = 2
+LONGEST_WAIT = 60.0
+"""A server that asks for a longer pause than this is not waited for."""
+_FIRST_PAUSE = 0.5
+_ANSWER_SHARE = 4
+"""The answer gets at most this part of a context: a quarter."""
+_WITHOUT_MODEL = ("bibliography", "list")
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How a model is called.
+
+    Attributes:
+        max_tokens: At most this many are written, reasoning included.
+        temperature: ``None`` leaves it to the server.
+        timeout: Seconds to wait for the next piece.
+        retries: How often a call that was refused for now is repeated, after the time in ``Retry-After`` or a growing
+            pause.
+        context_tokens: How many tokens prompt and answer may have together; ``None`` asks the server.
+    """
+
+    max_tokens: int = 1024
+    temperature: float | None = 0.0
+    timeout: float = 120.0
+    retries: int = RETRIES
+    context_tokens: int | None = None
+
+    @classmethod
+    def of(cls, settings: Settings, *, temperature: float | None = 0.0) -> Options:
+        """As the settings say; ``temperature`` where they say nothing."""
+        return cls(
+            max_tokens=settings.max_tokens,
+            temperature=temperature if settings.temperature is None else settings.temperature,
+            timeout=settings.timeout,
+            context_tokens=settings.context_tokens,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What a model is sent."""
+
+    system: str
+    user: str
+    max_tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class Delta:
+    """What has come of a reply since the last one.
+
+    Attributes:
+        text: The next piece; may be empty.
+        finish: Why the reply ended: ``stop``, ``length``, ``content_filter``; empty while it goes on.
+        usage: Once, where the provider reports it.
+    """
+
+    text: str = ""
+    finish: str = ""
+    usage: Usage | None = None
+
+
+class WritingBackend(ABC):
+    """Writes with a model. Subclasses make :class:`Delta` of a :class:`Request`, in two ways.
+
+    Attributes:
+        name: What a user calls the backend.
+        model: What a user calls the model.
+        options: How it is called.
+    """
+
+    name: str
+
+    def __init__(self, model: str, server: str, options: Options) -> None:
+        self.model = model
+        self.options = options
+        self.server = server
+        self._pause = Pause()
+        self._learned: int | None = None
+
+    @abstractmethod
+    def deltas(self, request: Request) -> Iterator[Delta]:
+        """The reply as it comes; closing the generator ends the request.
+
+        Raises:
+            BackendError: The model failed.
+        """
+
+    @abstractmethod
+    def adeltas(self, request: Request) -> AsyncIterator[Delta]:
+        """The same, without blocking the event loop; an async generator."""
+
+    def told_context(self) -> int | None:
+        """How many tokens the model takes, prompt and answer together, where its server tells."""
+        return None
+
+    def context(self) -> int | None:
+        """How many tokens prompt and answer may have together: the setting, else what the server tells; in any case
+        no more than its refusals taught. ``None`` where nothing is known."""
+        known = self.options.context_tokens or self.told_context()
+        return min((limit for limit in (known, self._learned) if limit is not None), default=None)
+
+    def prepare(self, prompt: Prompt) -> Prompt:
+        """Renders the prompt, with as much of the evidence as fits; as it is where no model is needed.
+
+        Raises:
+            BackendContextTooLong: Not even one sentence fits.
+        """
+        if prompt.form.kind in _WITHOUT_MODEL:
+            return prompt
+        limit = self.context()
+        render = partial(self._render, prompt)
+        if limit is None:
+            evidence, rendered = prompt.evidence, render(prompt.evidence)
+        else:
+            found = fitting(prompt.form, prompt.evidence, limit - self._answer_tokens(limit), render)
+            if found is None:
+                raise no_room(self.server, limit)
+            evidence, rendered = found
+        sent, all_of_them = (sum(len(paper.sentences) for paper in e.papers) for e in (evidence, prompt.evidence))
+        notice = (
+            f"The model read {sent} of {all_of_them} sentences found, the most useful ones: its context of "
+            f"{limit:,} tokens holds no more."
+            if sent < all_of_them
+            else ""
+        )
+        return replace(
+            prompt,
+            evidence=evidence,
+            system=rendered.system,
+            user=rendered.user,
+            info=rendered.info,
+            tokens=(count_tokens(rendered.system) + count_tokens(rendered.user), self._answer_tokens(limit)),
+            notice=notice,
+        )
+
+    def stream(self, prompt: Prompt) -> Iterator[Piece]:
+        """Sentence by sentence, with usage at the end; closing it ends the request."""
+        prompt = prompt if prompt.user else self.prepare(prompt)
+        if not prompt.user:
+            yield from ExtractiveBackend().stream(prompt)
+            return
+        reading = _Reading(prompt, self.server)
+        attempt = 0
+        while True:
+            time.sleep(self._pause.left())
+            try:
+                with closing(self.deltas(self._request(prompt))) as deltas:  # type: ignore[type-var]
+                    for delta in deltas:
+                        yield from reading.add(delta)
+                break
+            except BackendError as error:
+                attempt += 1
+                self._failed(error, prompt, attempt, begun=reading.begun)
+        yield from reading.finish()
+
+    async def astream(self, prompt: Prompt) -> AsyncIterator[Piece]:
+        """The same, without blocking."""
+        prompt = prompt if prompt.user else await asyncio.to_thread(self.prepare, prompt)
+        if not prompt.user:
+            for piece in ExtractiveBackend().stream(prompt):
+                yield piece
+            return
+        reading = _Reading(prompt, self.server)
+        attempt = 0
+        while True:
+            await asyncio.sleep(self._pause.left())
+            try:
+                async with aclosing(self.adeltas(self._request(prompt))) as deltas:  # type: ignore[type-var]
+                    async for delta in deltas:
+                        for piece in reading.add(delta):
+                            yield piece
+                break
+            except BackendError as error:
+                attempt += 1
+                self._failed(error, prompt, attempt, begun=reading.begun)
+        for piece in reading.finish():
+            yield piece
+
+    def _render(self, prompt: Prompt, evidence: Evidence) -> Rendered:
+        return render_answer(prompt.form.text, evidence)
+
+    def _request(self, prompt: Prompt) -> Request:
+        return Request(prompt.system, prompt.user, self._answer_tokens(self.context()))
+
+    def _answer_tokens(self, limit: int | None) -> int:
+        return self.options.max_tokens if limit is None else min(self.options.max_tokens, limit // _ANSWER_SHARE)
+
+    def _failed(self, error: BackendError, prompt: Prompt, attempt: int, *, begun: bool) -> None:
+        """Returns if the call is to be repeated, after what is left of the pause; raises the error otherwise."""
+        if isinstance(error, BackendContextTooLong):
+            # A refusal that names no limit: it is somewhere below what was sent.
+            self._learned = error.limit or int(0.6 * sum(prompt.tokens))
+            raise error
+        if begun or error.retry_after is None or attempt > self.options.retries or error.retry_after > LONGEST_WAIT:
+            raise error
+        self._pause.hold(error.retry_after or _FIRST_PAUSE * 2 ** (attempt - 1))
+
+
+class Pause:
+    """A time in which no call is made: what a server asks for after one call too many holds back all of them."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._until = 0.0
+
+    def hold(self, seconds: float) -> None:
+        """Lets nobody call before these seconds are over."""
+        with self._lock:
+            self._until = max(self._until, time.monotonic() + seconds)
+
+    def left(self) -> float:
+        """How many seconds are left of it; 0 when calls may be made."""
+        with self._lock:
+            return max(0.0, self._until - time.monotonic())
+
+
+class _Reading:
+    """One reply: its deltas become pieces, and its end is looked at."""
+
+    def __init__(self, prompt: Prompt, server: str) -> None:
+        self._reply = Reply(prompt.evidence, prompt.form.text)
+        self._server = server
+        self._usage = Usage(calls=1)
+        self._finish = ""
+        self.begun = False
+
+    def add(self, delta: Delta) -> Iterator[Piece]:
+        self._finish = delta.finish or self._finish
+        if delta.usage is not None:
+            self._usage = delta.usage
+        if self._finish == "content_filter":
+            raise filtered(self._server)
+        if delta.text:
+            self.begun = True
+            yield from self._reply.add(delta.text)
+
+    def finish(self) -> Iterator[Piece]:
+        pieces = list(self._reply.finish(truncated=self._finish == "length"))
+        if self._reply.empty:
+            raise empty(self._server)
+        if not self._finish:
+            raise interrupted(self._server)
+        yield from pieces
+        yield self._usage

@@ -1,0 +1,202 @@
+"""What happens around a model's call: fallback, budgets, a prompt that fits, and pauses that hold for all."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+
+from rag_assistant import Answer, Assistant, FinalEvent, TextEvent
+from rag_assistant import errors as e
+from rag_assistant.backends.packing import count_tokens
+from rag_assistant.settings import Settings
+
+from .chat_server import Reply, Script, serving
+
+QUESTION = "Does DPO keep its advantage when the true reward is not realizable?"
+Open = Callable[..., Assistant]
+DOWN = Reply(status=401, raw='{"error": {"message": "no"}}')
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Script]:
+    with serving() as script:
+        yield script
+
+
+@pytest.fixture
+def opened(assistant: Assistant, server: Script) -> Iterator[Open]:
+    """Opens assistants whose model is the server."""
+    server.say("NOT_IN_ABSTRACTS")
+    made: list[Assistant] = []
+
+    def open_with(**settings: Any) -> Assistant:
+        given = {"backend": "openai-like", "model": "m", "base_url": server.url, **settings}
+        made.append(Assistant.open(settings=Settings.load(index=assistant.settings.index_path, **given)))
+        return made[-1]
+
+    yield open_with
+    for one in made:
+        one.close()
+
+
+def both(asked: Assistant, question: str = QUESTION) -> Answer:
+    """The answer, which is the same both ways."""
+    answer = asked.ask(question)
+    again = asyncio.run(asked.aask(question))
+    assert (again.text, again.notices, again.passages_sent) == (answer.text, answer.notices, answer.passages_sent)
+    return answer
+
+
+@pytest.mark.parametrize("reply", [DOWN, Reply(()), Reply(("Half an ans",), breaks=True)])
+def test_the_abstracts_answer_where_the_model_fails(
+    opened: Open, server: Script, assistant: Assistant, reply: Reply
+) -> None:
+    server.say(reply)
+    answer = both(opened(fallback="extractive"))
+    plain = assistant.ask(QUESTION)
+    assert (answer.text, answer.statements, answer.citations) == (plain.text, plain.statements, plain.citations)
+    assert (answer.backend, answer.model, answer.prompt) == ("extractive", "", None)
+    [notice] = answer.notices
+    assert server.url.removesuffix("/v1") in notice
+    assert notice.endswith("so this answer comes from the abstracts without a model.")
+    with pytest.raises(e.BackendError):
+        opened().ask(QUESTION)
+
+
+def test_text_that_had_streamed_is_replaced(opened: Open, server: Script, assistant: Assistant) -> None:
+    server.say(Reply(("PPO outperforms DPO [1.s1]. ", "And then. ", "It"), breaks=True))
+    events = list(opened(fallback="extractive").stream(QUESTION).events())
+    final = events[-1]
+    assert isinstance(final, FinalEvent)
+    assert final.replaced
+    assert final.answer.text == assistant.ask(QUESTION).text
+    assert next(event.text for event in events if isinstance(event, TextEvent)).startswith("PPO outperforms")
+    assert all("PPO outperforms" not in statement.text for statement in final.answer.statements)
+
+
+def test_without_a_key_the_abstracts_answer(assistant: Assistant) -> None:
+    settings = Settings.load(index=assistant.settings.index_path, backend="openai", fallback="extractive")
+    with Assistant.open(settings=settings) as asked:
+        assert asked.ask(QUESTION).text == assistant.ask(QUESTION).text
+        assert any("OPENAI_API_KEY is not set, so answers come from the abstracts" in told for told in asked.notices)
+
+
+PRICES = {"price_in": 2.0, "price_out": 10.0}
+
+
+def test_a_budget_stops_before_the_call(opened: Open, server: Script) -> None:
+    with pytest.raises(e.BudgetExceeded, match=r"max_cost allows \(\$0\.0001\)") as raised:
+        opened(max_cost=0.0001, **PRICES).ask(QUESTION)
+    assert "RAG_MAX_COST" in raised.value.hint
+    assert server.seen == []
+    answer = opened(max_cost=0.0001, fallback="extractive", **PRICES).ask(QUESTION)
+    assert answer.backend == "extractive"
+    assert "max_cost" in answer.notices[0]
+    assert server.seen == []
+    with pytest.raises(e.SettingsError, match="'max_cost'") as unpriced:
+        opened(max_cost=1.0)
+    assert "price_in" in unpriced.value.hint
+
+
+def test_a_session_has_a_budget_of_its_own(opened: Open, server: Script) -> None:
+    asked = opened(max_session_tokens=4000, **PRICES)
+    answer = asked.ask(QUESTION)
+    assert answer.usage.cost == pytest.approx((7 * 2 + 3 * 10) / 1_000_000)
+    # What is reported replaces the estimate, so that many answers fit; what fails costs nothing.
+    server.say(DOWN)
+    for _ in range(3):
+        with pytest.raises(e.BackendAuthError):
+            asked.ask(QUESTION)
+    server.say(Reply(("PPO outperforms DPO [1.s1]. ", "And then. ", "It"), breaks=True))
+    with pytest.raises(e.BackendInterrupted):
+        asked.ask(QUESTION)
+    with pytest.raises(e.BudgetExceeded, match="max_session_tokens"):
+        asked.ask(QUESTION)
+    assert len(server.seen) == 1
+
+
+@pytest.mark.parametrize("limit", [700, 1000, 1600])
+def test_a_prompt_fits_its_context(opened: Open, server: Script, limit: int) -> None:
+    everything = both(opened())
+    server.say("NOT_IN_ABSTRACTS")
+    answer = both(opened(context_tokens=limit, max_tokens=128))
+    assert 0 < answer.passages_sent < everything.passages_sent
+    notice = (
+        f"The model read {answer.passages_sent} of {everything.passages_sent} sentences found, the most useful ones: "
+        f"its context of {limit:,} tokens holds no more."
+    )
+    assert answer.notices == (notice,)
+    body = server.seen[0][2]
+    assert sum(count_tokens(message["content"]) for message in body["messages"]) + body["max_tokens"] <= limit
+    # The sentence that answers is what a small context keeps.
+    assert "DPO retains its asymptotically decaying gap" in body["messages"][1]["content"]
+
+
+@pytest.mark.parametrize(
+    "entry", [{"max_model_len": 900}, {"context_length": 900}, {"meta": {"n_ctx": 900}}, {"loaded_context_length": 900}]
+)
+def test_the_server_tells_its_context(opened: Open, server: Script, entry: dict[str, Any]) -> None:
+    server.models = [{"id": "other", "max_model_len": 9}, {"id": "m", **entry}]
+    answer = both(opened())
+    assert "its context of 900 tokens" in answer.notices[0]
+    assert server.seen[0][2]["max_tokens"] == 225
+
+
+TOO_LONG = "This model's maximum context length is 1100 tokens. However, you requested 3000 tokens."
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        json.dumps({"error": {"message": TOO_LONG, "code": "context_length_exceeded"}}),
+        json.dumps({"error": {"message": "the request exceeds the available context size", "n_ctx": 1100}}),
+        json.dumps({"error": {"message": "context_length_exceeded"}}),
+    ],
+)
+def test_a_refusal_teaches_the_context(opened: Open, server: Script, raw: str) -> None:
+    asked = opened()
+    server.say(Reply(status=400, raw=raw), "NOT_IN_ABSTRACTS")
+    answer = asked.ask(QUESTION)
+    assert len(server.seen) == 2
+    assert "most useful" in answer.notices[0]
+    sizes = [len(body["messages"][1]["content"]) for _, _, body in server.seen]
+    assert sizes[1] < sizes[0]
+    asked.ask(QUESTION)
+    assert len(server.seen) == 3, "what was learned is kept"
+
+
+def test_a_context_that_holds_nothing_is_told(opened: Open, server: Script) -> None:
+    with pytest.raises(e.BackendContextTooLong, match="one sentence") as raised:
+        opened(context_tokens=512).ask(QUESTION)
+    assert "RAG_CONTEXT_TOKENS" in raised.value.hint
+    server.say(Reply(status=400, raw=json.dumps({"error": {"message": "context_length_exceeded"}})))
+    with pytest.raises(e.BackendContextTooLong):
+        opened().ask(QUESTION)
+    assert len(server.seen) <= 4
+
+
+def test_a_pause_holds_back_all(opened: Open, server: Script) -> None:
+    asked = opened()
+    server.say(Reply(status=429, raw="{}", headers=(("retry-after", "1"),)), "NOT_IN_ABSTRACTS")
+    started = time.monotonic()
+    with ThreadPoolExecutor(1) as pool:
+        first = pool.submit(asked.ask, QUESTION)
+        while not server.seen:
+            time.sleep(0.01)
+        time.sleep(0.2)  # for the refusal to arrive; later only makes the pause end later
+        second = asked.ask(QUESTION)
+        assert time.monotonic() - started >= 1
+        assert first.result().status == second.status == "not_in_abstracts"
+
+
+def test_a_pause_of_an_hour_is_told_at_once(opened: Open, server: Script) -> None:
+    server.say(Reply(status=429, raw="{}", headers=(("retry-after", "3600"),)))
+    with pytest.raises(e.BackendRateLimited):
+        opened().ask(QUESTION)
+    assert len(server.seen) == 1
