@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from rag_assistant.cli import asking, chat, evaluating, health, library, retrieving, ui
+from rag_assistant.cli import asking, chat, evaluating, health, library, reporting, retrieving, ui
 from rag_assistant.cli.command import Debug, Verbose
 from rag_assistant.cli.state import emit
 
@@ -64,9 +64,10 @@ def _evals(context: typer.Context) -> None:
 
 
 evals.command()(evaluating.run)
-evals.command()(evaluating.show)
-evals.command()(evaluating.diff)
-evals.command()(evaluating.baseline)
+evals.command()(reporting.show)
+evals.command()(reporting.report)
+evals.command()(reporting.diff)
+evals.command()(reporting.baseline)
 evals.command()(evaluating.validate)
 evals.command()(retrieving.retrieval)
 app.add_typer(evals, name="eval")

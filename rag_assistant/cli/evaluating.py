@@ -1,4 +1,4 @@
-"""``eval run``, ``show``, ``diff``, ``baseline`` and ``validate``."""
+"""``eval run`` and ``validate``."""
 
 from __future__ import annotations
 
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 _INTERRUPTED = 130
 _TOLD = 5
-RunPath = Annotated[Path, typer.Argument(metavar="RUN", help="A run's folder, or a baseline file.")]
 Papers = Annotated[
     list[Path] | None,
     typer.Option("--papers", metavar="PATH", help="Papers that the set is about; repeatable.", show_default="bundled"),
@@ -85,77 +84,6 @@ def run(
         emit(headline(done, seconds), end="\n")
     if done.main and all(row.status == "error" for row in done.main):
         raise InputError(f"Every question failed: {done.main[0].errors['question']}.", hint=f"see {folder}/report.md")
-
-
-@command
-def show(
-    run: RunPath,
-    json: o.Json = False,
-) -> None:
-    """Show the report of a run: every score with its interval in both splits, and what went wrong."""
-    from rag_assistant.cli.reports import emit_markdown, run_dict
-    from rag_assistant.evals import load_run, render_report
-
-    loaded = load_run(run)
-    if json:
-        emit_json(run_dict(loaded))
-    else:
-        emit_markdown(render_report(loaded))
-
-
-@command
-def diff(
-    before: Annotated[Path, typer.Argument(metavar="A", help="The run or baseline to hold against.")],
-    after: Annotated[Path, typer.Argument(metavar="B", help="The run to judge.")],
-    fail_on_regression: Annotated[
-        bool, typer.Option("--fail-on-regression", help="Exit with 1 when B is a regression.")
-    ] = False,
-    same_questions: Annotated[
-        bool, typer.Option("--same-questions", help="Exit with 1 when A and B aren't of the same questions.")
-    ] = False,
-    json: o.Json = False,
-) -> None:
-    """Compare two runs question by question: what got better, what got worse, and whether chance explains it."""
-    from rag_assistant.cli.reports import emit_markdown
-    from rag_assistant.evals import compare_runs, load_run, render_diff
-
-    result = compare_runs(load_run(before), load_run(after))
-    if json:
-        emit_json({"regressed": result.regressed, **asdict(result)})
-    else:
-        emit_markdown(render_diff(result))
-    if fail_on_regression and result.regressed:
-        raise InputError(f"{after} is a regression: {result.regressions[0]}", hint="the comparison says what got worse")
-    if same_questions and result.left_out:
-        named = ", ".join(result.left_out[:_TOLD])
-        raise InputError(
-            f"{len(result.left_out)} questions are only in one of the runs, or were changed: {named}.",
-            hint="make the baseline again: rag-assistant eval baseline RUN FILE",
-        )
-
-
-@command
-def baseline(
-    state: State,
-    run: RunPath,
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="Where to write it.")],
-) -> None:
-    """Write what later runs are compared with: a run's header, verdicts and scores in one file, without answers."""
-    from rag_assistant.evals import load_run, write_baseline
-
-    loaded = load_run(run)
-    if loaded.failed:
-        raise InputError(
-            f"{len(loaded.failed)} rows of {run} have errors; it makes no baseline.",
-            hint=f"to ask these again: rag-assistant eval run --resume {run}",
-        )
-    try:
-        write_baseline(loaded, file)
-    except OSError as error:
-        raise InputError(f"{file} can't be written: {error.strerror}.", hint="name another file") from None
-    if loaded.header.get("dirty"):
-        state.note("the run was made with changes that aren't committed")
-    emit(f"{len(loaded.main)} questions: {file}", end="\n")
 
 
 @command

@@ -13,24 +13,11 @@ from rag_assistant.cli.state import emit, is_terminal
 if TYPE_CHECKING:
     from rag_assistant.evals import Run, Summary
 
-HEADLINE = (
-    "correct",
-    "nugget_recall",
-    "recall@5",
-    "ndcg@10",
-    "quote_validity",
-    "evidence_recall",
-    "evidence_precision",
-    "refusal_near",
-    "refusal_far",
-    "false_refusal",
-    "status",
-)
-
 
 def headline(run: Run, seconds: float) -> str:
     """The scores that matter most, in lines of fewer than 80 characters, and where the rest is."""
     from rag_assistant.evals import summarize
+    from rag_assistant.evals.headline import HEADLINE
     from rag_assistant.evals.metrics import BUILTINS
 
     summary = summarize(run)

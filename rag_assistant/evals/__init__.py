@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from rag_assistant.evals.dataset import Dataset, Problem, default_set, validate_file
     from rag_assistant.evals.diff import Diff, compare_runs, render_diff
     from rag_assistant.evals.folder import Run, load_run, write_baseline
+    from rag_assistant.evals.page import render_page
     from rag_assistant.evals.report import render_report
     from rag_assistant.evals.rows import Row
     from rag_assistant.evals.run import Progress, evaluate
@@ -48,6 +49,7 @@ _HOMES = {
     "load_beir": "beir",
     "load_run": "folder",
     "render_diff": "diff",
+    "render_page": "page",
     "render_report": "report",
     "render_retrieval": "beir",
     "summarize": "summary",
@@ -76,6 +78,7 @@ __all__ = [
     "load_beir",
     "load_run",
     "render_diff",
+    "render_page",
     "render_report",
     "render_retrieval",
     "summarize",
