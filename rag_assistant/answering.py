@@ -163,7 +163,7 @@ class Run:
         if form.field == "papers_by":
             return self.retriever.records(self.filters)
         scan = form.kind == "list"
-        query = _query(alone)
+        query = query_of(alone)
         if form.kind == "bibliography":
             query = replace(query, ignored=BIBLIOGRAPHY_WORDS)
         if alone.only_focus:
@@ -268,7 +268,8 @@ class Run:
         return refusal_text(refusal, nearest, evidence.considered)
 
 
-def _query(alone: Standalone) -> Query:
+def query_of(alone: Standalone) -> Query:
+    """What is searched for a question that was made to stand alone."""
     weight = REPLACED_WEIGHT if alone.replaced else None
     query = Query(alone.text, alone.carried, frozenset(alone.focus))
     return query if weight is None else replace(query, carried_weight=weight)

@@ -21,12 +21,14 @@ class QuestionWord:
         weight: Its inverse document frequency, above 0; carried words weigh less.
         carried: Whether it comes from earlier turns rather than from this question.
         named: Whether it is written like a name (an acronym, a word with digits): only the same word matches it.
+        phrase: Neighbouring content words, with nothing but white space or hyphens between them, share this number.
     """
 
     text: str
     weight: float
     carried: bool = False
     named: bool = False
+    phrase: int = 0
 
 
 @dataclass(frozen=True, slots=True)

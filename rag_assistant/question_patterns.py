@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Literal
 
-Field = Literal["authors", "link", "year", "venue", "title", "papers_by", "doi", "count"]
+Field = Literal["authors", "link", "year", "venue", "title", "papers_by", "doi", "count", "citations", "affiliations"]
 """What of a paper's record is asked for; ``papers_by`` asks for the papers of a person, ``count`` for how many."""
 
 PAPER_NOUN = r"(?:papers?|works?|studies|study|articles?|abstracts?|publications?|authors|of (?:them|these|those))"
@@ -16,6 +16,7 @@ LIST = re.compile(
       | (?:list|name|enumerate|find|show(?:\s+me)?|give(?:\s+me)?|collect)\s+(?:me\s+)?(?:all\s+|every\s+|each\s+)?(?:of\s+)?
         (?:the\s+)?(?:\w+\s+){{0,2}}?(?:papers?|works|studies|articles|abstracts)\b
       | (?:are|is)\s+there\s+(?:any\s+|other\s+|more\s+)*{PAPER_NOUN}\b
+      | what\s+(?:do|does|did)\s+(?:each\s+of\s+)?(?:the(?:se)?\s+)?(?:\w+\s+){{0,3}}?(?:papers|works|studies|articles|abstracts)\b
       | how\s+many\s+(?:of\s+(?:the|these|those)\s+)?(?:\w+\s+)?(?:papers|works|studies|articles|abstracts)\b
       | (?:all|any)\s+(?:the\s+)?(?:papers|works|studies|articles|abstracts)\b
       | who\s+(?:else\s+)?(?:works|worked)\s+on\b
@@ -30,10 +31,18 @@ FIGURE = re.compile(
       | number\s+of | percentage\s+of | at\s+(?:what|which)\s+(?:\w+\s+){0,2}?(?:rate|level|percentage))""",
     re.IGNORECASE | re.VERBOSE,
 )
-COUNTS = re.compile(
-    r"\bhow\s+(?:many|much|large|big|high|low|fast|long|far|small)\b|\bpercent|\bby\s+how\b", re.IGNORECASE
+FIGURE_TYPES: tuple[tuple[Literal["share", "count", "degree", "number"], re.Pattern[str]], ...] = (
+    ("share", re.compile(r"\bpercent|\bby\s+how\s+many\s+points\b|\bhow\s+many\s+(?:percent|points)", re.I)),
+    ("count", re.compile(r"\bhow\s+(?:many|often)\b", re.I)),
+    ("degree", re.compile(r"(?<!\bby )\bhow\s+(?:much|fast|long|far|high|low|quickly|strong)\b", re.I)),
+    ("number", re.compile(r"\bhow\s+(?:much|large|big|small)\b|\b(?:what|which)\s+(?:\w+\s+){0,2}?(?:rate|bound|complexity)s?\b(?!\s+of)", re.I)),
+)  # fmt: skip
+COUNTING = re.compile(r"^\W*how\s+(?:many|often)\b", re.IGNORECASE)
+COUNTED = re.compile(
+    r"\bhow\s+many\s+(?P<things>(?:[\w'’-]+\s+){1,4}?)(?=(?:is|are|was|were|do|does|did|can|could|has|have|had|will|would|should|took|take|in|of|on|to|for)\b)"
+    r"|\bhow\s+many\s+(?P<thing>[\w'’-]+)",
+    re.IGNORECASE,
 )
-RATES = re.compile(r"\b(?:what|which)\s+(?:\w+\s+){0,2}?(?:rate|bound|complexity)s?\b(?!\s+of)", re.IGNORECASE)
 SOUGHT = re.compile(
     r"\b(?:(?:what|which|how\s+many|how\s+much)\s+(?P<named>(?:[\w'’-]+\s+){1,4}?)(?:is|are|was|were|do|does|did|can|could|has|have|had|will|would|should)"
     r"|what(?:'s|\s+is|\s+was|\s+are|\s+were)\s+the\s+(?P<the>(?:[\w'’-]+\s+){1,4}?)(?:used|of|in|for|on|by|that|reported|achieved|needed|chosen))\b",
@@ -76,6 +85,8 @@ BIBLIOGRAPHY: tuple[tuple[Field, re.Pattern[str]], ...] = (
     ("papers_by", re.compile(r"^\W*(?:[Ii]s|[Dd]id|[Ww]as)\s+(?P<who>[A-ZÀ-Þ][^?]{1,80}?)\s+(?:an?\s+author\b|(?:co-?)?author(?:ed)?\b|writ|publish)")),
     ("count", re.compile(r"how\s+many\s+(?:papers|abstracts)\s+(?:are|do|does|is)\s+(?:there|you|it|the\s+(?:corpus|collection))?\b[^?]*\b(?:corpus|collection|index\w*|altogether|in\s+total|there|have|cover|know)\s*\??\W*$", re.I)),
     ("count", re.compile(r"how\s+many\s+authors\b(?P<per>)", re.I)),
+    ("citations", re.compile(r"\bhow\s+(?:often|many\s+times)\b.*\bcited\b|\b(?:number\s+of|how\s+many)\s+citations\b|\bcitation\s+counts?\b", re.I)),
+    ("affiliations", re.compile(r"\baffiliat(?:ions?|ed)\b|\b(?:which|what)\s+(?:universit(?:y|ies)|institut(?:e|ion)s?)\b", re.I)),
     ("authors", re.compile(r"\bwho\s+(?:are|is|were|was)\s+the\s+(?:(?:first|last|lead|senior|corresponding)\s+)?(?:authors?|writers?|researchers?|people)\b|\bwho\s+(?:co-?)?(?:wrote|authored|published|developed|proposed|introduced|invented|created)\b|\b(?:the\s+)?(?:(?:first|last|lead|senior)\s+)?authors?\s+of\b|\bwritten\s+by\s+whom\b|\bby\s+whom\b|\bwhose\s+(?:paper|work)\b|\blist\s+(?:all\s+)?(?:the\s+)?authors\b|\bauthors?\s*\?\s*$|\bwho\s+is\s+behind\b", re.I)),
     ("doi", re.compile(r"\bdoi\b", re.I)),
     ("link", re.compile(r"\b(?:link|url|web\s?page|openreview|pdf|proceedings\s+page|webpage|website)\b(?!\s+prediction)(?=.*\b(?:of|to|for|page|paper|about)\b|\W*$)|\bwhere\s+can\s+i\s+(?:read|find|get|download)\b", re.I)),
@@ -83,6 +94,16 @@ BIBLIOGRAPHY: tuple[tuple[Field, re.Pattern[str]], ...] = (
     ("venue", re.compile(r"\b(?:what|which|at\s+(?:what|which))\s+(?:conference|venue|journal|proceedings)\b|\bwhere\s+(?:was|were|is|did)\b.*\b(?:publish\w*|appear\w*|presented)\b", re.I)),
     ("title", re.compile(r"\bwhat(?:'s|\s+is|\s+was)\s+the\s+(?:exact\s+|full\s+)?title\b|\btitle\s+of\s+(?:the|this|that)\b", re.I)),
 )  # fmt: skip
+ASKING = r"(?:which|what|how|who|why|when|where)"
+SECOND_CLAUSE = re.compile(rf",? and (?=(?:(?:in|on|by|for|to|from|with|at|under) )?{ASKING}\b)", re.IGNORECASE)
+"""Where a question goes on to a second one: "What is A, and in which B is C?"."""
+RELATION = re.compile(
+    r"\b(?:papers|works|studies|articles|abstracts|publications)\s+(?:that\s+|which\s+)?"
+    r"(?!(?:on|about|in|by|with|of|from|are|is|have|has|do|does|that|which|deal|use|using)\b)(?P<verb>[a-z]+)\b",
+    re.IGNORECASE,
+)
+ON_A_TOPIC = re.compile(r"\b(?:papers|works|studies|articles|abstracts) (?:on|about)\b", re.IGNORECASE)
+WHAT_DO = re.compile(r"^\W*what (?:do|does|did)\b", re.IGNORECASE)
 MULTI = re.compile(
     r"\b(?:papers|works|studies|approaches|methods|both|across|various|several|all\s+the|these\s+abstracts|recent\s+work)\b",
     re.IGNORECASE,

@@ -12,24 +12,34 @@ from dataclasses import dataclass
 from typing import Literal
 
 from rag_assistant.question_patterns import (
+    ASKING,
     BIBLIOGRAPHY,
     COMPARISON,
-    COUNTS,
+    COUNTED,
+    COUNTING,
     FIGURE,
+    FIGURE_TYPES,
     LEADING,
     LIST,
     MULTI,
-    RATES,
+    ON_A_TOPIC,
     REASON,
+    RELATION,
+    SECOND_CLAUSE,
     SOUGHT,
+    WHAT_DO,
     YESNO,
     Field,
 )
 from rag_assistant.sentences import sentence_spans
 
 Kind = Literal["fact", "figure", "list", "comparison", "yesno", "bibliography", "empty"]
-AnswerType = Literal["any", "number", "name", "reason"]
+AnswerType = Literal["any", "number", "count", "share", "degree", "reason"]
+"""What a sentence that answers must hold: a number, a count of what is asked, a percentage, a degree, a reason."""
 
+ASKS = re.compile(rf"\b{ASKING}\b", re.IGNORECASE)
+LEAST_CLAUSE = 4
+"""Words from which on "and which ..." is a question of its own: "and in which year?" isn't."""
 MAX_QUESTION = 2000
 """Characters of a question that are searched with; the rest of a longer text is left out, with a notice."""
 
@@ -58,7 +68,9 @@ ASKING_WORDS = frozenset(
 
 GENERIC_WORDS = frozenset(
     """kind kinds type types sort form forms aspect aspects way ways thing things part parts role reason reasons purpose
-    problem problems class classes property properties quantity quantities measure level effect effects""".split()
+    problem problems class classes property properties quantity quantities measure level effect effects variant
+    variants version versions factor factors example examples point points percent percentage one two three four five
+    six seven eight nine ten""".split()
 )
 """Nouns that stand for whatever is sought, and so needn't stand in the answer."""
 
@@ -87,6 +99,7 @@ class QuestionForm:
         cut: Whether the question was longer and has been cut.
         sought: What "which learning rate did ..." names as sought, content words in lower case: a sentence that answers
             speaks of just that.
+        relation: For lists, the verb of "which papers derive ...", in lower case: it says less than its object.
         alternatives: For lists, what "A, B or C" offers, each as it stands in the question.
     """
 
@@ -101,6 +114,7 @@ class QuestionForm:
     cut: bool = False
     alternatives: tuple[str, ...] = ()
     sought: tuple[str, ...] = ()
+    relation: str = ""
 
 
 def clean(text: str) -> str:
@@ -126,15 +140,23 @@ def analyse(question: str) -> QuestionForm:
                 return QuestionForm(text, "bibliography", field=field, person=person)
     if LIST.match(LEADING.sub("", text)):
         counts = bool(re.search(r"\bhow\s+many\b", text, re.IGNORECASE))
-        return QuestionForm(text, "list", multi=True, counts=counts, cut=cut, alternatives=_alternatives(text))
+        return QuestionForm(
+            text,
+            "list",
+            multi=True,
+            counts=counts,
+            cut=cut,
+            alternatives=_alternatives(text),
+            relation=_relation(text),
+        )
     multi = bool(MULTI.search(text))
-    for pattern in COMPARISON:
+    for pattern in () if COUNTING.match(text) else COMPARISON:
         if (match := pattern.search(text)) and all(_has_content(side) for side in (match["a"], match["b"])):
             sides = (_side(match["a"]), _side(match["b"]))
             return QuestionForm(text, "comparison", sides=sides, multi=True, cut=cut)
     if FIGURE.search(text):
-        answer_type: AnswerType = "number" if COUNTS.search(text) or RATES.search(text) else "any"
-        return QuestionForm(text, "figure", answer_type, multi=multi, cut=cut, sought=_sought(text))
+        sought = _counted(text) or _sought(text)
+        return QuestionForm(text, "figure", _figure_type(text), multi=multi, cut=cut, sought=sought)
     if YESNO.match(text):
         return QuestionForm(text, "yesno", multi=multi, cut=cut)
     if REASON.search(text):
@@ -165,10 +187,22 @@ def parts(question: str) -> tuple[str, ...]:
     rest = text[start:].strip()
     asked = [piece for piece in pieces if _has_content(piece)]
     if len(asked) < 2:
-        return (text,) if text else ()
+        return _clauses(text) if text else ()
     if _has_content(rest) and len(rest.split()) > 3:
         asked.append(rest)
     return tuple(asked)
+
+
+def _clauses(question: str) -> tuple[str, ...]:
+    """The two questions of "What is A, and which B is C?"; one part otherwise."""
+    seam = SECOND_CLAUSE.search(question)
+    if seam is None:
+        return (question,)
+    first, second = question[: seam.start()], question[seam.end() :]
+    asks = ASKS.search(first) and len(second.split()) >= LEAST_CLAUSE
+    if not asks or not _has_content(first) or not _has_content(second):
+        return (question,)
+    return f"{first}?", f"{second[0].upper()}{second[1:]}"
 
 
 def is_content(word: str) -> bool:
@@ -196,6 +230,26 @@ def _sought(text: str) -> tuple[str, ...]:
     )
     words = re.findall(r"[^\W_]+", head)
     return tuple(word for word in words if is_content(word) and word not in GENERIC_WORDS)
+
+
+def _figure_type(text: str) -> AnswerType:
+    for answer_type, pattern in FIGURE_TYPES:
+        if pattern.search(text):
+            return answer_type
+    return "any"
+
+
+def _counted(text: str) -> tuple[str, ...]:
+    match = COUNTED.search(text)
+    words = re.findall(r"[^\W_]+", (match["things"] or match["thing"]).lower()) if match else []
+    return tuple(word for word in words if is_content(word) and word not in GENERIC_WORDS)
+
+
+def _relation(text: str) -> str:
+    if match := RELATION.search(text):
+        return match["verb"].lower()
+    last = text.rstrip(" ?.!").rsplit(" ", 1)[-1]
+    return last.lower() if WHAT_DO.match(text) and ON_A_TOPIC.search(text) and last.isalpha() else ""
 
 
 def _alternatives(text: str) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -145,12 +146,13 @@ class Retriever:
         else:
             found = [(query.text[start:end], row) for row, (start, end) in enumerate(encoded.words.spans)]
         words: dict[str, tuple[QuestionWord, int | None]] = {}
-        for text, row in found:
+        phrases = _phrases(query.text, [text for text, _ in found])
+        for (text, row), phrase in zip(found, phrases, strict=True):
             if is_content(text) and text.lower() not in words and text.lower() not in query.ignored:
                 carried = text.lower() in query.carried
                 weight = self.weight(text) * (query.carried_weight if carried else 1.0)
                 named = is_acronym(text) or any(character.isdigit() for character in text)
-                words[text.lower()] = (QuestionWord(text, weight, carried, named), row)
+                words[text.lower()] = (QuestionWord(text, weight, carried, named, phrase), row)
         kept = tuple(word for word, _ in words.values())
         if encoded.words is None:
             return kept, np.zeros((0, 0), np.float32)
@@ -207,6 +209,21 @@ class Retriever:
         paper, passages = self._index.papers[paper_id], self._index.sentences(paper_id)
         stems = tuple(self._index.stems(text) for text in (paper.title, *(passage.text for passage in passages)))
         return Candidate(paper, *window, lexical, (title, *sentences), passages, stems)
+
+
+def _phrases(question: str, words: Sequence[str]) -> list[int]:
+    """For each word the number of its phrase: content words with nothing but white space or hyphens between them."""
+    numbers: list[int] = []
+    phrase, end = 0, 0
+    lowered = question.lower()
+    for word in words:
+        start = lowered.find(word.lower(), end)
+        if start < 0 or not is_content(word) or question[end:start].strip(" -‐‑–"):
+            phrase += 1
+        numbers.append(phrase)
+        if start >= 0:
+            end = start + len(word)
+    return numbers
 
 
 def fold(text: str) -> str:

@@ -27,10 +27,11 @@ from rag_assistant.questions import (
         ("Explain approximate backpropagation", "fact", "any"),
         ("Why do topological networks help?", "fact", "reason"),
         ("How come pruning hurts?", "fact", "reason"),
-        ("How many users were asked?", "figure", "number"),
+        ("How many users were asked?", "figure", "count"),
         ("By how much does the memory shrink?", "figure", "number"),
+        ("How fast does it converge?", "figure", "degree"),
         ("What convergence rate does EAG reach?", "figure", "number"),
-        ("What percentage of neurons can be pruned?", "figure", "number"),
+        ("What percentage of neurons can be pruned?", "figure", "share"),
         ("Which dataset size was used?", "figure", "any"),
         ("Which papers are about pruning?", "list", "any"),
         ("which of the papers deal with fairness?", "list", "any"),
@@ -127,6 +128,20 @@ def test_lists_tell_alternatives_and_whether_a_count_is_asked() -> None:
 
 
 @pytest.mark.parametrize(
+    ("question", "relation"),
+    [
+        ("Which papers derive scaling laws?", "derive"),
+        ("What do the papers on preferences prove?", "prove"),
+        ("What do papers say about DPO?", "say"),
+        ("Which papers are about DPO?", ""),
+    ],
+)
+def test_what_papers_do_is_told_from_what_they_do_it_to(question: str, relation: str) -> None:
+    form = analyse(question)
+    assert (form.kind, form.relation) == ("list", relation)
+
+
+@pytest.mark.parametrize(
     ("text", "expected"),
     [
         ("", ()),
@@ -136,6 +151,13 @@ def test_lists_tell_alternatives_and_whether_a_count_is_asked() -> None:
         ("What is CTMA? Who wrote MusicRL?", ("What is CTMA?", "Who wrote MusicRL?")),
         ("What is CTMA? Really?", ("What is CTMA? Really?",)),
         ("什么是CTMA？什么是DPO？", ("什么是CTMA？", "什么是DPO？")),
+        ("What is CTMA, and in which setting is it used?", ("What is CTMA?", "In which setting is it used?")),
+        (
+            "Which paper steers models and which one prunes them?",
+            ("Which paper steers models?", "Which one prunes them?"),
+        ),
+        ("Who proposed EAG, and in which year?", ("Who proposed EAG, and in which year?",)),
+        ("Pruning and what it does to models", ("Pruning and what it does to models",)),
     ],
 )
 def test_parts(text: str, expected: tuple[str, ...]) -> None:
@@ -278,7 +300,9 @@ for repeated in REPEATED:
         ("What learning rate did MusicRL use?", ("learning", "rate")),
         ("What is the learning rate used in GaLore?", ("learning", "rate")),
         ("Which activation functions are replaced?", ("activation", "functions")),
-        ("Which variant of MusicRL do raters prefer?", ("variant",)),
+        ("Which variant of MusicRL do raters prefer?", ()),
+        ("How many pairwise preferences were collected?", ("pairwise", "preferences")),
+        ("How many people took part?", ("people",)),
         ("What kind of access is assumed?", ()),
         ("Why does it work?", ()),
     ],

@@ -7,11 +7,13 @@ import unicodedata
 from collections.abc import Iterator
 
 from rag_assistant.drafts import Draft, Frame, Label, Matched, Piece, Refusal
-from rag_assistant.evidence import CLOSE, Evidence, coverage
+from rag_assistant.evidence import FAR, Evidence, coverage
 from rag_assistant.grounding.gate import judge
 from rag_assistant.questions import QuestionForm
 from rag_assistant.types import Paper
 
+CREDITED = 0.9
+"""From this match on a sentence that credits somebody does so with what is asked about."""
 MAX_LISTED = 20
 
 
@@ -88,7 +90,7 @@ def _of_one(form: QuestionForm, evidence: Evidence) -> Iterator[Piece]:
         yield Refusal("not_in_corpus", looked_for)
         return
     paper = evidence.papers[able[0]].hit.paper
-    if form.field == "authors" and (credited := _credited(form, evidence, able[0])) is not None:
+    if form.field in ("authors", "year") and (credited := _credited(form, evidence, able[0])) is not None:
         yield credited
         return
     told = _tell(form, paper)
@@ -106,17 +108,31 @@ def _of_one(form: QuestionForm, evidence: Evidence) -> Iterator[Piece]:
 _CREDIT = re.compile(
     r"\b(?:proposed|developed|introduced|invented|described|due|suggested)\s+(?:\w+\s+)?(?:by|to)\s+[A-ZÀ-Þ]\w+"
 )
+_INVENTED = re.compile(r"\b(?:proposed|developed|introduced|invented|created)\b", re.IGNORECASE)
+_SOURCE = re.compile(r"\b(?:according\s+to|as\s+told\s+by)\b.*", re.IGNORECASE)
 _ABOUT_THE_PAPER = re.compile(r"\b(?:paper|work|article|study|authors?|wrote|written|writer)\b", re.IGNORECASE)
 
 
-def _credited(form: QuestionForm, evidence: Evidence, index: int) -> Draft | None:
-    """The sentence of the abstract that credits somebody with what is asked about, unless the paper itself is."""
-    if _ABOUT_THE_PAPER.search(form.text):
+def _credited(form: QuestionForm, evidence: Evidence, index: int) -> Draft | Refusal | None:
+    """The sentence that credits somebody with what is asked about; ``None`` where the question is about the paper.
+
+    A refusal where the sentences that credit somebody do so with something else.
+    """
+    asked = _SOURCE.sub("", form.text)
+    if _ABOUT_THE_PAPER.search(asked) or not _INVENTED.search(asked):
         return None
-    for place, sentence in enumerate(evidence.papers[index].sentences):
-        if _CREDIT.search(sentence.passage.text) and coverage(evidence.words, sentence.matches) >= CLOSE:
-            return Draft(sentence.passage.text, (Label(index, place),))
-    return None
+    crediting = [
+        (coverage(evidence.words, sentence.matches), -place)
+        for place, sentence in enumerate(evidence.papers[index].sentences)
+        if _CREDIT.search(sentence.passage.text)
+    ]
+    best, place = max(crediting, default=(0.0, 0))
+    if best < FAR:
+        return None
+    if best < CREDITED:
+        missing = judge(evidence.words, evidence.papers[index]).missing
+        return Refusal("not_in_abstracts", missing or tuple(word.text for word in evidence.words[:6]))
+    return Draft(evidence.papers[index].sentences[-place].passage.text, (Label(index, -place),))
 
 
 def _tell(form: QuestionForm, paper: Paper) -> tuple[str, tuple[str, ...]] | None:

@@ -6,6 +6,7 @@ Every sentence it yields is a whole sentence of an abstract with its label: its 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator
+from dataclasses import replace
 
 from rag_assistant.backends.base import Prompt
 from rag_assistant.backends.bibliography import answer_bibliography
@@ -13,11 +14,13 @@ from rag_assistant.backends.selection import ranked, sentence_score, smallest_se
 from rag_assistant.drafts import Draft, Frame, Label, Matched, Missing, Piece, Refusal
 from rag_assistant.evidence import CLOSE, Evidence, PaperEvidence, QuestionWord, coverage
 from rag_assistant.grounding.gate import Judgement, judge
-from rag_assistant.questions import QuestionForm
+from rag_assistant.questions import GENERIC_WORDS, QuestionForm
 
 SECOND_PAPER_MARGIN = 0.04
 MULTI_PAPER_MARGIN = 0.16
-LIST_COVERAGE = 0.74
+STAND_IN_MARGIN = 0.18
+LIST_COVERAGE = 0.78
+RELATION_SHARE = 0.3
 LIST_WEAKEST = 0.6
 LIST_MISSING = 0.25
 ALTERNATIVE = 0.7
@@ -74,7 +77,7 @@ def _sentences(form: QuestionForm, evidence: Evidence) -> Iterator[Piece]:
     """One fact, a figure, a reason, a yes/no: from the best paper, and from further ones that match about as well or
     that match what the best one leaves open."""
     judgements = _judgements(form, evidence)
-    able = [index for index, judgement in enumerate(judgements) if judgement.says]
+    able = _able(form, evidence, judgements)
     if not able:
         yield _refusal(evidence, judgements)
         return
@@ -98,6 +101,13 @@ def _sentences(form: QuestionForm, evidence: Evidence) -> Iterator[Piece]:
             range(len(paper.sentences)), key=lambda at: _subset(evidence.words, paper.sentences[at].matches, words)
         )
         yield _draft(index, paper, best)
+
+
+def _able(form: QuestionForm, evidence: Evidence, judgements: list[Judgement]) -> list[int]:
+    """Papers that say it. Where the best match doesn't, one that matches far less doesn't answer in its place."""
+    on_topic = (evidence.papers[index].hit.score for index, judgement in enumerate(judgements) if judgement.on_topic)
+    least = 0.0 if form.multi else max(on_topic, default=0.0) - STAND_IN_MARGIN
+    return [index for index, j in enumerate(judgements) if j.says and evidence.papers[index].hit.score >= least]
 
 
 def _asks_for_several(form: QuestionForm) -> bool:
@@ -213,6 +223,12 @@ def _list(form: QuestionForm, evidence: Evidence) -> Iterator[Piece]:
 def _belongs(form: QuestionForm, words: tuple[QuestionWord, ...], paper: PaperEvidence) -> bool:
     """Whether a paper belongs in a list: it matches the question's words, or one of its alternatives ("A, B or C")."""
     matches = paper.matches
+    words = tuple(
+        replace(word, weight=word.weight * RELATION_SHARE)
+        if word.text.lower() == form.relation or word.text.lower() in GENERIC_WORDS
+        else word
+        for word in words
+    )
     alternatives = [side for part in form.alternatives if (side := _side_words(words, part))]
     if len(alternatives) > 1:
         listed = {at for side in alternatives for at in side}

@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 
 from rag_assistant.evidence import CLOSE, EvidenceSentence, PaperEvidence, QuestionWord, coverage
-from rag_assistant.grounding.gate import has_number
+from rag_assistant.grounding.answer_types import holds
 from rag_assistant.questions import QuestionForm
 
 MAX_SENTENCES = 3
@@ -30,6 +30,7 @@ _CONTRIBUTION = re.compile(
     r"develop|deriv|establish|find|found|reveal|demonstrat|achiev|analy[sz]|investigat|design|observ|indicat|suggest|validat)\w*",
     re.IGNORECASE,
 )
+_MARKUP = re.compile(r"[*$^_{}\\]")
 _NOVELTY = re.compile(r"\b(?:to the best of our knowledge|to our knowledge|we are the first to)\b", re.IGNORECASE)
 _REASON = re.compile(
     r"\b(?:because|since|due|caus\w+|reasons?|therefore|thus|leads?|led|"
@@ -44,11 +45,12 @@ def sentence_score(form: QuestionForm, words: tuple[QuestionWord, ...], paper: P
     score = coverage(_aspect(words, paper), sentence.matches) + COSINE_WEIGHT * sentence.cosine
     score += POSITION_WEIGHT * index / max(1, len(paper.sentences) - 1)
     text = sentence.passage.text
-    if form.answer_type == "number" and has_number(text):
+    plain = _MARKUP.sub("", text)
+    if form.answer_type not in ("any", "reason") and holds(text, form.answer_type):
         score += TYPE_BONUS
     if form.answer_type == "reason" and _REASON.search(text):
         score += TYPE_BONUS / 2
-    if len(words) <= MAX_DEFINED and any(f"({word.text})" in text for word in words if word.named):
+    if len(words) <= MAX_DEFINED and any(f"({word.text}" in plain for word in words if word.named):
         score += DEFINITION_BONUS
     if _NOVELTY.search(text):
         score -= NOVELTY_MALUS

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from rag_assistant.drafts import Refusal
 from rag_assistant.evidence import QuestionWord
-from rag_assistant.grounding.gate import has_number, judge, near_best
+from rag_assistant.grounding.answer_types import counts, has_number, holds, names
+from rag_assistant.grounding.confidence import near_best, signals
+from rag_assistant.grounding.gate import judge
 from rag_assistant.grounding.refusals import refusal_text
+from rag_assistant.questions import AnswerType
 
 from .papers import FIRST, SECOND, found
 
@@ -96,3 +101,67 @@ def test_refusals(refusal: Refusal, nearest: tuple[object, ...], considered: int
         assert part in text
     assert ("Nearest" in text) <= (refusal.status != "clarify")
     assert "x" * 41 not in text
+
+
+@pytest.mark.parametrize(
+    ("sentence", "answer_type", "expected"),
+    [
+        ("Our best reaches $74$% ($+3$% gain).", "share", True),
+        ("We collect 300,000 preferences.", "share", False),
+        ("Memory shrinks by half.", "share", True),
+        ("They only account for a part of it.", "degree", True),
+        ("It converges at a rate of O(1/T).", "degree", True),
+        ("We study music.", "degree", False),
+        ("We study music.", "reason", True),
+    ],
+)
+def test_types(sentence: str, answer_type: AnswerType, expected: bool) -> None:
+    assert holds(sentence, answer_type) is expected
+
+
+@pytest.mark.parametrize(
+    ("sentence", "thing", "expected"),
+    [
+        ("We deploy it to users and collect 300,000 pairwise preferences.", "preferences", True),
+        ("We deploy it to users and collect 300,000 pairwise preferences.", "users", False),
+        ("We derive two optimal, in the least-squares sense, affine functions.", "functions", True),
+        ("With a batch size of 32 it works.", "size", True),
+        ("Three raters listened.", "rater", True),
+        ("Raters listened.", "raters", False),
+    ],
+)
+def test_a_number_must_stand_with_what_is_counted(sentence: str, thing: str, expected: bool) -> None:
+    assert counts(sentence, (thing,)) is expected
+    assert names(sentence, thing)
+
+
+def test_a_number_of_something_else_is_no_count() -> None:
+    words = (QuestionWord("wrong", 3.0), QuestionWord("updates", 3.0))
+    sure = found(SECOND, matches=(1.0, 1.0), score=0.8)
+    assert judge(words, sure, "count", ("updates",)).says
+    workers = (QuestionWord("workers", 3.0), QuestionWord("lie", 3.0))
+    assert not judge(workers, sure, "count", ("workers",)).says
+
+
+def test_a_phrase_missing_as_a_whole_weighs_more_than_scattered_words() -> None:
+    together = tuple(
+        QuestionWord(text, 3.0, phrase=phrase) for text, phrase in (("a", 0), ("b", 1), ("c", 1), ("d", 2))
+    )
+    apart = tuple(QuestionWord(text, 3.0, phrase=phrase) for phrase, text in enumerate("abcd"))
+    paper = found(FIRST, matches=(1.0, 0.3, 0.3, 1.0), score=0.6)
+    assert signals(together, paper).gap > signals(apart, paper).gap
+    assert judge(together, paper).confidence < judge(apart, paper).confidence
+
+
+@given(
+    st.lists(st.tuples(st.floats(0.1, 8), st.floats(0, 1), st.integers(0, 3)), min_size=1, max_size=8),
+    st.floats(-1, 1),
+)
+@settings(deadline=None)
+def test_closer_words_never_lower_the_confidence(drawn: list[tuple[float, float, int]], cosine: float) -> None:
+    words = tuple(QuestionWord(f"w{at}", weight, phrase=phrase) for at, (weight, _, phrase) in enumerate(drawn))
+    matches = tuple(match for _, match, _ in drawn)
+    before = judge(words, found(FIRST, matches=matches, cosine=cosine))
+    after = judge(words, found(FIRST, matches=tuple(max(match, 0.9) for match in matches), cosine=cosine))
+    assert 0.0 < before.confidence < 1.0
+    assert after.confidence >= before.confidence - 1e-9
