@@ -73,7 +73,7 @@ class Assistant:
         index: PathLike | None = None,
         *,
         corpus: PathLike | Sequence[PathLike] | None = None,
-        backend: str | Backend | None = None,
+        backend: str | Backend | Any | None = None,
         embedder: str | Embedder | Any | None = None,
         settings: Settings | None = None,
         rerank: Any = None,
@@ -86,7 +86,8 @@ class Assistant:
             index: Folder of the index; by default the one in the settings, or the user's data folder.
             corpus: Files or folders of papers that the index must hold on opening; by default what the index holds,
                 or the bundled papers where there is no index yet.
-            backend: What writes answers: a name, ``module:Class`` or an object. Default ``extractive``.
+            backend: What writes answers: a name, ``module:Class``, an object, or a LlamaIndex ``LLM``.
+                Default ``extractive``.
             embedder: What makes vectors: a name, ``module:Class``, an object, or a LlamaIndex ``BaseEmbedding``.
             settings: Instead of the settings of the environment and ``rag.toml``.
             rerank: A LlamaIndex ``BaseNodePostprocessor``, or ``module:Class`` of one; reorders what was found.

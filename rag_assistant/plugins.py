@@ -22,6 +22,8 @@ BUILTINS: Mapping[str, Mapping[str, str]] = MappingProxyType(
         "backend": MappingProxyType(
             {
                 "extractive": "rag_assistant.backends.extractive:ExtractiveBackend",
+                "llamacpp": "rag_assistant.backends.llamacpp:LlamaCppBackend",
+                "llamaindex": "rag_assistant.backends.llamaindex:LlamaIndexBackend",
                 "openai": "rag_assistant.backends.openai:OpenAIBackend",
                 "openai-like": "rag_assistant.backends.openai_like:OpenAILikeBackend",
             }

@@ -24,6 +24,8 @@ CONFIG_NAME = "rag.toml"
 _PREFIX = "RAG_"
 _CONFIG_VARIABLE = "RAG_CONFIG"
 _OTHER_VARIABLES = (_CONFIG_VARIABLE, "RAG_UI_USER", "RAG_UI_PASSWORD")
+FROM_OPENAI = "environment (OPENAI_API_KEY)"
+"""The source of a key that is OpenAI's and must reach nobody else."""
 _MASK = "********"
 _PATHS = ("index", "corpus")
 _SECRET_NAME = re.compile(r"key|token(?!s)|secret|passw|credential", re.IGNORECASE)
@@ -126,7 +128,7 @@ class Settings(BaseSettings):
         fallback = os.environ.get("OPENAI_API_KEY")
         if fallback and "api_key" not in values and values.get("base_url") is None:
             values["api_key"] = fallback
-            sources["api_key"] = "environment (OPENAI_API_KEY)"
+            sources["api_key"] = FROM_OPENAI
         try:
             loaded = cls(**values)
         except ValidationError as error:

@@ -6,9 +6,9 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from typing import TYPE_CHECKING
 
 from rag_assistant.errors import (
     BackendAuthError,
@@ -22,9 +22,6 @@ from rag_assistant.errors import (
     BackendTimeout,
     BackendUnreachable,
 )
-
-if TYPE_CHECKING:
-    import openai
 
 _TOO_LONG = ("context_length", "context length", "context size", "context window", "maximum context", "too many tokens")
 _FILTER = ("content_filter", "content_policy", "content policy", "responsible ai")
@@ -50,19 +47,23 @@ def typed_errors(server: str, model: str, key_variable: str) -> Iterator[None]:
         yield
     except openai.APITimeoutError as error:
         raise _timeout(server) from error
-    except openai.APIConnectionError as error:
+    except (openai.APIConnectionError, httpx.ConnectError) as error:
         raise BackendUnreachable(
             f"{server} can't be reached.",
             hint="check that it runs, the address in base_url, and the network",
             retry_after=0.0,
         ) from error
     except openai.APIStatusError as error:
-        raise _status(error, server, model, key_variable) from error
+        words = f"{error.message} {error.code or ''} {error.response.text}".lower()
+        refusal = _Refusal(error.status_code, error.message, words, error.response.headers)
+        raise _refused(refusal, server, model, key_variable) from error
     except openai.APIError as error:
-        detail = _detail(str(error.message), error.code or "")
-        raise _by_words(detail, server) or BackendInterrupted(
+        words = f"{error.message} {error.code or ''}".lower()
+        raise _by_words(words, server) or BackendInterrupted(
             f"{server} broke off its answer: {_cut(str(error.message))}.", hint="ask again"
         ) from error
+    except httpx.HTTPStatusError as error:
+        raise foreign(error, server, model, key_variable) from error
     except httpx.TimeoutException as error:
         raise _timeout(server) from error
     except httpx.HTTPError as error:
@@ -77,9 +78,47 @@ def _timeout(server: str) -> BackendError:
     return BackendTimeout(f"{server} didn't answer in time.", hint="ask again, or choose a smaller model")
 
 
-def _status(error: openai.APIStatusError, server: str, model: str, key_variable: str) -> BackendError:
-    code = error.status_code
-    detail = _detail(error.message, error.code or "")
+def foreign(error: Exception, server: str, model: str, key_variable: str) -> BackendError:
+    """From what any provider's own package raises: by its status code, else by its name and its words."""
+    response = getattr(error, "response", None)
+    codes = (getattr(error, "status_code", None), getattr(error, "code", None), getattr(response, "status_code", None))
+    told = str(error)
+    for code in codes:
+        if isinstance(code, int) and 400 <= code < 600:
+            headers = getattr(response, "headers", None)
+            body = str(getattr(response, "text", ""))
+            refusal = _Refusal(code, _message(body) or told, f"{told} {body}".lower(), headers or {})
+            return _refused(refusal, server, model, key_variable)
+    kind = type(error).__name__
+    if re.search(r"auth|permission|credential", kind, re.IGNORECASE):
+        return _refused(_Refusal(401, told, "", {}), server, model, key_variable)
+    if "timeout" in kind.lower():
+        return _timeout(server)
+    return _by_words(told.lower(), server) or BackendError(
+        f"{server} failed: {kind}: {_cut(told)}.", hint="check its model, its key and the network"
+    )
+
+
+def _message(body: str) -> str:
+    """What a refusal's JSON says to people, where it has the usual form."""
+    try:
+        return str(json.loads(body)["error"]["message"])
+    except (ValueError, TypeError, KeyError):
+        return ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Refusal:
+    """A refusal over HTTP: what it says to people, and all of its words in lower case."""
+
+    code: int
+    message: str
+    words: str
+    headers: Mapping[str, str]
+
+
+def _refused(refusal: _Refusal, server: str, model: str, key_variable: str) -> BackendError:
+    code = refusal.code
     if code in (401, 403):
         return BackendAuthError(
             f"{server} refused the key ({code}).", hint=f"set {key_variable} to a key that is valid"
@@ -89,7 +128,7 @@ def _status(error: openai.APIStatusError, server: str, model: str, key_variable:
             f"{server} has no model {model!r}, or nothing at this address (404).",
             hint="check RAG_MODEL and RAG_BASE_URL; most addresses end in /v1",
         )
-    if code == 429 and "insufficient_quota" in detail:
+    if code == 429 and "insufficient_quota" in refusal.words:
         return BackendRateLimited(
             f"The quota at {server} is used up (429).", hint="raise it, or use --backend extractive"
         )
@@ -97,32 +136,32 @@ def _status(error: openai.APIStatusError, server: str, model: str, key_variable:
         return BackendRateLimited(
             f"{server} takes no more requests for now (429).",
             hint="wait a minute and ask again",
-            retry_after=_retry_after(error.response.headers),
+            retry_after=_retry_after(refusal.headers),
         )
     if code in (408, 504):
         return _timeout(server)
-    known = _by_words(f"{detail} {error.response.text.lower()}", server) if code in (400, 413, 422, 500) else None
+    known = _by_words(refusal.words, server) if code in (400, 413, 422, 500) else None
     if known is not None:
         return known
     if code >= 500:
         return BackendUnreachable(
             f"{server} has a fault ({code}).",
             hint="ask again in a while, or look at its log",
-            retry_after=_retry_after(error.response.headers),
+            retry_after=_retry_after(refusal.headers),
         )
     return BackendProtocolError(
-        f"{server} refused the request ({code}): {_cut(error.message)}.", hint="check RAG_MODEL and RAG_BASE_URL"
+        f"{server} refused the request ({code}): {_cut(refusal.message)}.", hint="check RAG_MODEL and RAG_BASE_URL"
     )
 
 
-def _by_words(detail: str, server: str) -> BackendError | None:
-    if any(sign in detail for sign in _TOO_LONG):
+def _by_words(words: str, server: str) -> BackendError | None:
+    if any(sign in words for sign in _TOO_LONG):
         return BackendContextTooLong(
             f"The question and the abstracts are too long for the model at {server}.",
             hint="let it draw on fewer papers (RAG_K=2), or choose a model with a longer context",
-            limit=int(stated[1]) if (stated := _LIMIT.search(detail)) else None,
+            limit=int(stated[1]) if (stated := _LIMIT.search(words)) else None,
         )
-    if any(sign in detail for sign in _FILTER):
+    if any(sign in words for sign in _FILTER):
         return filtered(server)
     return None
 
@@ -171,10 +210,6 @@ def _retry_after(headers: Mapping[str, str]) -> float:
         return max(0.0, (parsedate_to_datetime(told) - datetime.now(UTC)).total_seconds())
     except (ValueError, TypeError):
         return 0.0
-
-
-def _detail(message: str, code: str) -> str:
-    return f"{message} {code}".lower()
 
 
 def _cut(message: str) -> str:

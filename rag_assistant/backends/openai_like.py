@@ -14,7 +14,7 @@ from rag_assistant.backends.chat import ChatBackend
 from rag_assistant.backends.chat_errors import typed_errors
 from rag_assistant.backends.writing import Options
 from rag_assistant.errors import BackendError, BackendTimeout, BackendUnreachable, SettingsError
-from rag_assistant.settings import Settings
+from rag_assistant.settings import FROM_OPENAI, Settings
 
 if TYPE_CHECKING:
     import httpx
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 _HEADERS = frozenset("host connection content-length content-type transfer-encoding accept accept-encoding".split())
 _CONTEXT_KEYS = ("max_model_len", "loaded_context_length", "context_length", "max_context_length")
 _LISTING_SECONDS = 5.0
-_FROM_OPENAI = "environment (OPENAI_API_KEY)"
 
 
 class OpenAILikeBackend(ChatBackend):
@@ -53,7 +52,7 @@ class OpenAILikeBackend(ChatBackend):
         )
         self._base_url = chosen.base_url
         self._told: int | None = None
-        theirs = chosen.sources.get("api_key") == _FROM_OPENAI
+        theirs = chosen.sources.get("api_key") == FROM_OPENAI
         self._key = None if theirs else chosen.api_key
         # A proxy is for what is outside: it can't know this machine's own servers.
         self._proxies = not _is_local(address.hostname or "")

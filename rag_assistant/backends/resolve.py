@@ -14,7 +14,8 @@ from rag_assistant.settings import Settings
 def resolve_backend(chosen: str | object, settings: Settings) -> Backend:
     """A backend from a name, from ``module:Class``, or from an object.
 
-    A class or factory is given ``settings`` if it has a parameter of that name.
+    A class or factory is given ``settings`` if it has a parameter of that name. A LlamaIndex ``LLM``, or its class, is
+    a backend too.
 
     Raises:
         PluginError: There is no such plug-in, or it is not a backend.
@@ -23,16 +24,25 @@ def resolve_backend(chosen: str | object, settings: Settings) -> Backend:
     made: Any = chosen
     if isinstance(chosen, str):
         factory = load_plugin("backend", chosen)
-        made = factory(settings=settings) if _takes_settings(factory) else factory()
+        made = factory if _is_llm(factory) else _called(factory, settings)
+    if _is_llm(made):
+        from rag_assistant.backends.llamaindex import LlamaIndexBackend
+
+        made = LlamaIndexBackend(made, settings=settings)
     if not isinstance(made, Backend):
         raise PluginError(
-            f"{chosen!r} is no backend.", hint="give a name, module:Class or an object with stream() and astream()"
+            f"{chosen!r} is no backend.", hint="give a name, module:Class, a LlamaIndex LLM or an object with stream()"
         )
     return made
 
 
-def _takes_settings(factory: Any) -> bool:
+def _is_llm(made: object) -> bool:
+    return hasattr(made, "stream_chat") and hasattr(made, "astream_chat")
+
+
+def _called(factory: Any, settings: Settings) -> Any:
     try:
-        return "settings" in inspect.signature(factory).parameters
+        takes_settings = "settings" in inspect.signature(factory).parameters
     except (TypeError, ValueError):  # what is no function or class, or hides its parameters
-        return False
+        takes_settings = False
+    return factory(settings=settings) if takes_settings else factory()
