@@ -11,9 +11,11 @@ import re
 import tomllib
 from collections.abc import Mapping
 from difflib import get_close_matches
+from ipaddress import ip_address
 from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated, Any, Literal, Self
+from urllib.parse import urlsplit
 
 from pydantic import Field, PrivateAttr, SecretStr, ValidationError, field_validator
 from pydantic_settings import BaseSettings, EnvSettingsSource, NoDecode, PydanticBaseSettingsSource, SettingsConfigDict
@@ -150,6 +152,23 @@ class Settings(BaseSettings):
         from platformdirs import user_data_path
 
         return user_data_path("rag-assistant", appauthor=False) / "index"
+
+    @property
+    def server_is_local(self) -> bool:
+        """Whether ``base_url`` is an address of this machine."""
+        host = urlsplit(self.base_url or "").hostname or ""
+        try:
+            return host == "localhost" or ip_address(host).is_loopback
+        except ValueError:
+            return False
+
+    @property
+    def unused_key(self) -> str:
+        """What to tell somebody who has a key and didn't say what for; empty otherwise. Nothing is sent with it."""
+        if self.sources["api_key"] == "default" or self.sources["backend"] != "default":
+            return ""
+        variable = "OPENAI_API_KEY" if self.sources["api_key"] == FROM_OPENAI else "RAG_API_KEY"
+        return f"{variable} is set and not used; --backend openai uses it, RAG_BACKEND=extractive hides this line"
 
     def masked(self) -> dict[str, Any]:
         """The settings as plain JSON types, with secrets, also those inside an address, replaced by asterisks."""

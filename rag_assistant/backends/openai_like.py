@@ -6,7 +6,6 @@ itself; none of them leaves, because every request's headers are cut down to a l
 
 from __future__ import annotations
 
-import ipaddress
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -55,7 +54,7 @@ class OpenAILikeBackend(ChatBackend):
         theirs = chosen.sources.get("api_key") == FROM_OPENAI
         self._key = None if theirs else chosen.api_key
         # A proxy is for what is outside: it can't know this machine's own servers.
-        self._proxies = not _is_local(address.hostname or "")
+        self._proxies = not chosen.server_is_local
 
     def client(self) -> openai.OpenAI:
         """A client for one call."""
@@ -135,10 +134,3 @@ def _context_in(listed: object, model: str) -> int:
             if isinstance(told, int) and told > 0:
                 return told
     return 0
-
-
-def _is_local(host: str) -> bool:
-    try:
-        return host == "localhost" or ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False

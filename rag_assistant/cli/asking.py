@@ -41,7 +41,10 @@ def ask(
     filters = papers.filters()
     asked = o.read_question(question)
     person = is_terminal(sys.stdout) and not (json or markdown or bibtex)
-    with opened(state, flags.settings(k=k)) as assistant:
+    settings = flags.settings(k=k)
+    if person and settings.unused_key:
+        state.note(settings.unused_key)
+    with opened(state, settings) as assistant:
         answer = watched(assistant, asked, filters=filters) if person else assistant.ask(asked, filters=filters)
         for notice in answer.notices:
             state.note(notice)

@@ -35,7 +35,8 @@ _PACKAGES = (
     "rich",
 )
 _PROBE_SECONDS = 120
-_LOCAL_BACKENDS = ("extractive",)
+_LOCAL_BACKENDS = ("extractive", "llamacpp")
+_SERVER_BACKENDS = ("openai", "openai-like")
 _LOCAL_EMBEDDERS = ("minilm",)
 
 
@@ -75,6 +76,8 @@ def run_checks(state: State, flags: AnswerOptions, *, repair: bool) -> Iterator[
     set_by = sorted({told.get(source, source) for source in settings.sources.values() if source != "default"})
     yield Check("settings", "ok", f"from {', '.join(set_by)}" if set_by else "all defaults")
     yield privacy_check(settings)
+    if settings.unused_key:
+        yield Check("key", "note", settings.unused_key)
     embedder = embedder_check(settings)
     yield embedder
     yield backend_check(settings)
@@ -114,10 +117,12 @@ def privacy_check(settings: Settings) -> Check:
     leaving = []
     if settings.embedder not in _LOCAL_EMBEDDERS:
         leaving.append(f"abstracts and questions go to the embedder {settings.embedder}")
-    if settings.backend not in _LOCAL_BACKENDS:
+    speaks_to_server = settings.backend in _SERVER_BACKENDS and settings.server_is_local
+    if settings.backend not in _LOCAL_BACKENDS and not speaks_to_server:
         leaving.append(f"questions and the abstracts found go to the backend {settings.backend}")
     if not leaving:
-        return Check("privacy", "ok", "nothing leaves this machine")
+        server = f"; the model's server is on it: {settings.masked()['base_url']}" if speaks_to_server else ""
+        return Check("privacy", "ok", f"nothing leaves this machine{server}")
     return Check("privacy", "note", f"{'; '.join(leaving)}, which may be on another machine")
 
 

@@ -39,6 +39,27 @@ def test_a_setting_that_sends_text_away_is_told(rag: Run) -> None:
     assert done.code == 1
 
 
+def test_a_server_on_this_machine_keeps_text_here(rag: Run) -> None:
+    flags = ("--backend", "openai-like", "--model", "m", "--base-url")
+    here = rag("doctor", "--json", *flags, "http://127.0.0.1:9/v1")
+    assert _check(here.json, "privacy") == {
+        "name": "privacy",
+        "status": "ok",
+        "detail": "nothing leaves this machine; the model's server is on it: http://127.0.0.1:9/v1",
+        "hint": "",
+    }
+    there = rag("doctor", "--json", *flags, "https://llm.example/v1")
+    assert "go to the backend openai-like" in _check(there.json, "privacy")["detail"]
+
+
+def test_a_key_that_nothing_was_asked_of_is_told(rag: Run) -> None:
+    told = _check(rag("doctor", "--json", OPENAI_API_KEY="sk-x").json, "key")
+    assert told["status"] == "note"
+    assert "--backend openai" in told["detail"]
+    silent = rag("doctor", "--json", OPENAI_API_KEY="sk-x", RAG_BACKEND="extractive")
+    assert "key" not in [check["name"] for check in silent.json["checks"]]
+
+
 def test_bad_settings(rag: Run) -> None:
     done = rag("doctor", RAG_K="many")
     assert done.code == 1
