@@ -11,7 +11,7 @@ from rag_assistant.backends.base import Backend, Prompt
 from rag_assistant.budget import Purse
 from rag_assistant.calls import Call, Calls
 from rag_assistant.conversation import Standalone, stand_alone
-from rag_assistant.drafts import Frame, Piece, Refusal
+from rag_assistant.drafts import Draft, Frame, Piece, Refusal
 from rag_assistant.errors import BackendError
 from rag_assistant.evidence import Evidence
 from rag_assistant.grounding.gate import judge
@@ -26,6 +26,7 @@ from rag_assistant.types import (
     FinalEvent,
     Hit,
     HitsEvent,
+    Length,
     Paper,
     PromptInfo,
     StageEvent,
@@ -56,6 +57,7 @@ class Run:
     history: Sequence[Turn]
     k: int
     filters: Filters | None = None
+    length: Length = "normal"
     notices: list[str] = field(default_factory=list)
     _grounder: Grounder = field(default_factory=lambda: Grounder(Evidence((), (), 0)))
     _evidences: list[Evidence] = field(default_factory=list)
@@ -103,11 +105,13 @@ class Run:
             return
         if isinstance(piece, Usage):
             piece = self.purse.after(piece)
+        grounder = self._grounder
         with self._timed("checking"):
-            text = self._grounder.add(piece)
+            text = grounder.add(piece)
         if text and not self._silent:
             self._timings.setdefault("first_text", (time.perf_counter() - self._started) * 1000)
-            yield TextEvent(text)
+            statement = grounder.statements[-1] if isinstance(piece, Draft) else None
+            yield TextEvent(text, statement, grounder.cited_by(statement) if statement else ())
 
     def instead(self, error: BackendError) -> Call:
         """The call to make after one that failed. What that had brought is taken back; where some of it was text, no
@@ -142,7 +146,7 @@ class Run:
             self._refusals.append((part, refusal))
             return
         yield StageEvent("reading", f"{len(evidence.papers)} papers")
-        self._calls = Calls(self.backend, self.fallback, self.purse, Prompt(form, evidence))
+        self._calls = Calls(self.backend, self.fallback, self.purse, Prompt(form, evidence, self.length))
         call = self._calls.first()
         self._grounder.evidence = call.prompt.evidence
         self._before, self._refused = self._grounder.copy(), len(self._refusals)

@@ -9,7 +9,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, S
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, get_args
 
 from rag_assistant.answering import Run
 from rag_assistant.backends.base import Backend
@@ -19,7 +19,7 @@ from rag_assistant.bundled import bundled
 from rag_assistant.calls import Call
 from rag_assistant.drafts import Piece
 from rag_assistant.embedders.base import Embedder
-from rag_assistant.errors import BackendError
+from rag_assistant.errors import BackendError, InputError
 from rag_assistant.index.build import IndexSummary, build_index, preview, remove
 from rag_assistant.index.open import OpenIndex, open_index
 from rag_assistant.loaders import LoadReport, load_papers
@@ -27,7 +27,7 @@ from rag_assistant.plugins import load_plugin
 from rag_assistant.questions import analyse
 from rag_assistant.retrieval import Query, Retriever, hits_of
 from rag_assistant.streams import AnswerStream, AsyncAnswerStream
-from rag_assistant.types import Answer, Event, Filters, Hit, Paper, Turn
+from rag_assistant.types import Answer, Event, Filters, Hit, Length, Paper, Turn
 
 if TYPE_CHECKING:
     from rag_assistant.settings import Settings
@@ -157,7 +157,13 @@ class Assistant:
         return tuple(self._notices)
 
     def ask(
-        self, question: str, *, history: Sequence[Turn] = (), k: int | None = None, filters: Filters | None = None
+        self,
+        question: str,
+        *,
+        history: Sequence[Turn] = (),
+        k: int | None = None,
+        filters: Filters | None = None,
+        length: Length | None = None,
     ) -> Answer:
         """Answers a question.
 
@@ -166,33 +172,53 @@ class Assistant:
             history: Earlier turns as ``(question, answer text)``, oldest first.
             k: How many papers to draw on.
             filters: Which papers to ask.
+            length: How long the answer should be.
 
         Raises:
+            InputError: ``length`` is none of ``short``, ``normal`` and ``long``.
             BackendError: The model failed and there is no fallback, or the answer would cost more than it may.
             StoreError: The index broke and can't be mended.
         """
-        return self.stream(question, history=history, k=k, filters=filters).answer
+        return self.stream(question, history=history, k=k, filters=filters, length=length).answer
 
     def stream(
-        self, question: str, *, history: Sequence[Turn] = (), k: int | None = None, filters: Filters | None = None
+        self,
+        question: str,
+        *,
+        history: Sequence[Turn] = (),
+        k: int | None = None,
+        filters: Filters | None = None,
+        length: Length | None = None,
     ) -> AnswerStream:
         """As :meth:`ask`, as it is being written."""
-        return AnswerStream(self._events(question, history, k, filters))
+        return AnswerStream(self._events(question, history, k, filters, length))
 
     async def aask(
-        self, question: str, *, history: Sequence[Turn] = (), k: int | None = None, filters: Filters | None = None
+        self,
+        question: str,
+        *,
+        history: Sequence[Turn] = (),
+        k: int | None = None,
+        filters: Filters | None = None,
+        length: Length | None = None,
     ) -> Answer:
         """As :meth:`ask`, without blocking the event loop."""
-        stream = self.astream(question, history=history, k=k, filters=filters)
+        stream = self.astream(question, history=history, k=k, filters=filters, length=length)
         async for _ in stream:
             pass
         return stream.answer
 
     def astream(
-        self, question: str, *, history: Sequence[Turn] = (), k: int | None = None, filters: Filters | None = None
+        self,
+        question: str,
+        *,
+        history: Sequence[Turn] = (),
+        k: int | None = None,
+        filters: Filters | None = None,
+        length: Length | None = None,
     ) -> AsyncAnswerStream:
         """As :meth:`stream`, for ``async for``."""
-        return AsyncAnswerStream(self._aevents(question, history, k, filters))
+        return AsyncAnswerStream(self._aevents(question, history, k, filters, length))
 
     def search(self, question: str, k: int = 10, *, filters: Filters | None = None) -> tuple[Hit, ...]:
         """The ``k`` papers that match a question best, without answering it."""
@@ -266,11 +292,26 @@ class Assistant:
                 self._snapshot = _Snapshot(opened, Retriever(opened, self._embedder, rerank=self._rerank))
             return _Lease(self._snapshot)
 
+    def _run(
+        self,
+        retriever: Retriever,
+        question: str,
+        history: Sequence[Turn],
+        k: int | None,
+        filters: Filters | None,
+        length: Length | None,
+    ) -> Run:
+        wanted = length or self._settings.length
+        if wanted not in get_args(Length):
+            raise InputError(f"{wanted!r} is no length.", hint=f"use one of {', '.join(get_args(Length))}")
+        purse, number = self._budget.answer(), k or self._settings.k
+        return Run(retriever, self._backend, self._fallback, purse, question, history, number, filters, wanted)
+
     def _events(
-        self, question: str, history: Sequence[Turn], k: int | None, filters: Filters | None
+        self, question: str, history: Sequence[Turn], k: int | None, filters: Filters | None, length: Length | None
     ) -> Iterator[Event]:
         with self._use() as retriever:
-            run = self._run(retriever, question, history, k, filters)
+            run = self._run(retriever, question, history, k, filters, length)
             for step in run.steps():
                 if not isinstance(step, Call):
                     yield step
@@ -285,10 +326,10 @@ class Assistant:
                         call = run.instead(error)
 
     async def _aevents(
-        self, question: str, history: Sequence[Turn], k: int | None, filters: Filters | None
+        self, question: str, history: Sequence[Turn], k: int | None, filters: Filters | None, length: Length | None
     ) -> AsyncIterator[Event]:
         with await asyncio.to_thread(self._use) as retriever:
-            run = self._run(retriever, question, history, k, filters)
+            run = self._run(retriever, question, history, k, filters, length)
             steps = run.steps()
             while (step := await asyncio.to_thread(next, steps, None)) is not None:
                 if not isinstance(step, Call):
@@ -304,12 +345,6 @@ class Assistant:
                         call = None
                     except BackendError as error:
                         call = await asyncio.to_thread(run.instead, error)
-
-    def _run(
-        self, retriever: Retriever, question: str, history: Sequence[Turn], k: int | None, filters: Filters | None
-    ) -> Run:
-        number = k or self._settings.k
-        return Run(retriever, self._backend, self._fallback, self._budget.answer(), question, history, number, filters)
 
 
 @asynccontextmanager

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 
 from rag_assistant.inline import Linker, Mark, escape, inline
 from rag_assistant.render import byline, one_line, safe_url, to_markdown
-from rag_assistant.types import Answer, Citation, Paper, Statement
+from rag_assistant.types import Answer, Citation, Paper, Quote, Statement
 
 _BULLET = re.compile(r"\s{0,6}[-*•]\s+(?=\S)")
 _NUMBERED = re.compile(r"\s{0,6}\d{1,3}[.)]\s+(?=\S)")
@@ -26,11 +26,6 @@ def answer_html(answer: Answer, *, prefix: str = "a") -> str:
     """The answer's text: paragraphs and lists, markers as links, statements without support marked with the reason."""
     segments = _segments(answer)
     return _blocks(answer.text, lambda start, end: _line(answer, segments, start, end, prefix))
-
-
-def text_html(text: str) -> str:
-    """A text that isn't an answer yet, or anymore: the same paragraphs and lists, with no links from markers."""
-    return _blocks(text, lambda start, end: inline(text[start:end]))
 
 
 def sources_html(answer: Answer, *, prefix: str = "a", ask_about: bool = False) -> str:
@@ -52,11 +47,15 @@ def nearest_html(answer: Answer, *, prefix: str = "a", ask_about: bool = False) 
     )
 
 
-def statement_quotes(statement: Statement, citation: Citation) -> tuple[int, ...]:
-    """Which of a citation's quotes a statement's marker points at: those that it repeats word for word, else all."""
-    own = _plain(statement.text)
-    repeated = tuple(place for place, quote in enumerate(citation.quotes) if _plain(quote.text) in own)
-    return repeated or tuple(range(len(citation.quotes)))
+def statement_quotes(statement: Statement, citation: Citation) -> tuple[Quote, ...]:
+    """Which of a citation's quotes a statement's marker points at: those that it rests on.
+
+    For a statement on the abstract that names none, all of them.
+    """
+    if not statement.quotes:
+        return () if statement.basis == "bibliography" else citation.quotes
+    spans = {(ref.start, ref.end) for ref in statement.quotes if ref.citation == citation.number}
+    return tuple(quote for quote in citation.quotes if (quote.start, quote.end) in spans)
 
 
 def to_html(answer: Answer, *, prefix: str = "a") -> str:
@@ -158,11 +157,11 @@ def _linker(answer: Answer, statement: Statement, prefix: str) -> Linker:
 
 
 def _marker(citation: Citation, statement: Statement, prefix: str) -> str:
-    places = statement_quotes(statement, citation)
+    quotes = statement_quotes(statement, citation)
     title = one_line(citation.paper.title)
-    quoted = " … ".join(f"“{one_line(citation.quotes[place].text)}”" for place in places) or byline(citation.paper)
+    quoted = " … ".join(f"“{one_line(quote.text)}”" for quote in quotes) or byline(citation.paper)
     return (
-        f'<a class="cite" href="#{prefix}-s{citation.number}" data-q="{" ".join(map(str, places))}"'
+        f'<a class="cite" href="#{prefix}-s{citation.number}" data-q="{" ".join(str(quote.start) for quote in quotes)}"'
         f' title="{escape(quoted[:_LONGEST_TITLE])}"'
         f' aria-label="Source {citation.number}: {escape(title)}">[{citation.number}]</a>'
     )
@@ -209,11 +208,9 @@ def _blocks(text: str, line: Callable[[int, int], str]) -> str:
 
 
 def _source(citation: Citation, prefix: str, ask_about: bool) -> str:
-    quotes = "".join(
-        f'<li data-q="{place}">“{inline(_plain(quote.text))}”</li>' for place, quote in enumerate(citation.quotes)
-    )
+    quotes = "".join(f'<li data-q="{quote.start}">“{inline(_plain(quote.text))}”</li>' for quote in citation.quotes)
     shown = f'<ul class="quotes">{quotes}</ul>' if quotes else '<p class="by">Cited for its bibliography.</p>'
-    marks = [Mark(quote.start, quote.end, place) for place, quote in enumerate(citation.quotes)]
+    marks = [Mark(quote.start, quote.end, quote.start) for quote in citation.quotes]
     number = f'<span class="num" aria-hidden="true">{citation.number}</span>'
     return _paper_card(citation.paper, f"{prefix}-s{citation.number}", number, shown, ask_about, marks)
 

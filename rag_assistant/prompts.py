@@ -21,7 +21,7 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 from rag_assistant.bundled import bundled
 from rag_assistant.errors import InputError
 from rag_assistant.evidence import Evidence
-from rag_assistant.types import PromptInfo
+from rag_assistant.types import Length, PromptInfo
 
 SENTINEL = "NOT_IN_ABSTRACTS"
 """What a model writes when the abstracts tell nothing of what is asked."""
@@ -51,12 +51,15 @@ class Rendered:
     info: PromptInfo
 
 
-def render_answer(question: str, evidence: Evidence, *, folder: Path | None = None) -> Rendered:
+def render_answer(
+    question: str, evidence: Evidence, *, length: Length = "normal", folder: Path | None = None
+) -> Rendered:
     """The prompt that asks for an answer.
 
     Args:
         question: The stand-alone question.
         evidence: Labels ``[p.sN]`` count its papers and their sentences from 1.
+        length: How long an answer the model is told to write.
         folder: Where ``answer.jinja`` is; ``None`` is the bundled folder.
 
     Raises:
@@ -79,6 +82,7 @@ def render_answer(question: str, evidence: Evidence, *, folder: Path | None = No
         "papers": papers,
         "nonce": _nonce(evidence, question),
         "sentinel": SENTINEL,
+        "length": length,
     }
     blocks = []
     for name in ("system", "user"):

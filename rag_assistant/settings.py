@@ -21,6 +21,7 @@ from pydantic import Field, PrivateAttr, SecretStr, ValidationError, field_valid
 from pydantic_settings import BaseSettings, EnvSettingsSource, NoDecode, PydanticBaseSettingsSource, SettingsConfigDict
 
 from rag_assistant.errors import SettingsError
+from rag_assistant.types import Length
 
 CONFIG_NAME = "rag.toml"
 _PREFIX = "RAG_"
@@ -57,6 +58,7 @@ class Settings(BaseSettings):
         max_cost: US dollars that one answer may cost; needs both prices.
         max_session_cost: US dollars that all answers of one assistant may cost; needs both prices.
         max_session_tokens: Tokens, sent and written, that all answers of one assistant may take.
+        length: How long an answer should be: ``short``, ``normal`` or ``long``.
         lock_timeout: How many seconds to wait for another process that writes the index; ``None`` waits as long as it
             takes.
         rerank: A postprocessor that reorders what was found; ``None`` is none.
@@ -83,6 +85,7 @@ class Settings(BaseSettings):
     max_cost: float | None = Field(None, gt=0, allow_inf_nan=False)
     max_session_cost: float | None = Field(None, gt=0, allow_inf_nan=False)
     max_session_tokens: int | None = Field(None, ge=1)
+    length: Length = "normal"
     lock_timeout: float | None = Field(None, ge=0, allow_inf_nan=False)
     rerank: str | None = None
     api_key: SecretStr | None = None

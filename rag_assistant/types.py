@@ -19,6 +19,8 @@ Status = Literal["answered", "partial", "not_in_corpus", "not_in_abstracts", "cl
 
 Support = Literal["supported", "unsupported", "uncited"]
 Basis = Literal["abstract", "bibliography"]
+Length = Literal["short", "normal", "long"]
+"""How long an answer should be: a sentence, a few, or about a paragraph; lists name fewer or more papers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,6 +156,15 @@ class Citation:
 
 
 @dataclass(frozen=True, slots=True)
+class QuoteRef:
+    """Which quote a statement rests on: the one at ``[start, end)`` of the abstract of citation ``citation``."""
+
+    citation: int
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
 class Statement:
     """One sentence of an answer: ``answer.text[start:end] == text``, its markers included.
 
@@ -162,6 +173,8 @@ class Statement:
         support: ``supported`` by its quotes or fields, ``unsupported``, or ``uncited`` when nothing was found for it.
         basis: ``abstract``, or ``bibliography`` for facts on authors, venue, year and links.
         reason: Why it isn't supported, in a few words; empty when it is.
+        quotes: Which of its citations' quotes it rests on, in the order of its labels; none where its basis is the
+            bibliography.
     """
 
     text: str
@@ -171,10 +184,11 @@ class Statement:
     support: Support = "supported"
     basis: Basis = "abstract"
     reason: str = ""
+    quotes: tuple[QuoteRef, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON types."""
-        return {**asdict(self), "citations": list(self.citations)}
+        return {**asdict(self), "citations": list(self.citations), "quotes": [asdict(ref) for ref in self.quotes]}
 
 
 @dataclass(frozen=True, slots=True)
@@ -288,9 +302,17 @@ class HitsEvent:
 
 @dataclass(frozen=True, slots=True)
 class TextEvent:
-    """A piece of the answer's text, to be put after the pieces before it."""
+    """A piece of the answer's text, to be put after the pieces before it.
+
+    Attributes:
+        text: The piece.
+        statement: The statement that the piece completes, checked already; ``None`` for text that code built around.
+        citations: Those of the statement, each with the quotes that all of the text so far rests on.
+    """
 
     text: str
+    statement: Statement | None = None
+    citations: tuple[Citation, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

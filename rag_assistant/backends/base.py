@@ -9,7 +9,7 @@ from typing import Protocol, runtime_checkable
 from rag_assistant.drafts import Piece
 from rag_assistant.evidence import Evidence
 from rag_assistant.questions import QuestionForm
-from rag_assistant.types import PromptInfo
+from rag_assistant.types import Length, PromptInfo
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +19,7 @@ class Prompt:
     Attributes:
         form: The stand-alone question and what its form asks for.
         evidence: Papers, best first, with all their sentences; labels count from these.
+        length: How long an answer is wanted; ``normal`` leaves it to the backend.
         system, user: The rendered prompt; empty for backends that read the evidence itself.
         info: Which prompt was rendered, if any.
         tokens: About how many tokens it has, and how many may be written.
@@ -27,6 +28,7 @@ class Prompt:
 
     form: QuestionForm
     evidence: Evidence
+    length: Length = "normal"
     system: str = ""
     user: str = ""
     info: PromptInfo | None = None

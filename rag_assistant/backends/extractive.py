@@ -5,8 +5,8 @@ Every sentence it yields is a whole sentence of an abstract with its label: its 
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
-from dataclasses import replace
+from collections.abc import AsyncIterator, Iterator, Mapping
+from dataclasses import dataclass, replace
 
 from rag_assistant.backends.base import Prompt
 from rag_assistant.backends.bibliography import answer_bibliography
@@ -15,6 +15,7 @@ from rag_assistant.drafts import Draft, Frame, Label, Matched, Missing, Piece, R
 from rag_assistant.evidence import CLOSE, Evidence, PaperEvidence, QuestionWord, coverage
 from rag_assistant.grounding.gate import Judgement, judge
 from rag_assistant.questions import GENERIC_WORDS, QuestionForm
+from rag_assistant.types import Length
 
 SECOND_PAPER_MARGIN = 0.04
 MULTI_PAPER_MARGIN = 0.16
@@ -24,10 +25,35 @@ RELATION_SHARE = 0.3
 LIST_WEAKEST = 0.6
 LIST_MISSING = 0.25
 ALTERNATIVE = 0.7
-MAX_LISTED = 20
 MAX_PAPERS = 3
 OPEN_SHARE = 0.2
 """Another paper is drawn on for what the first leaves open if that is this share of the question's words, by weight."""
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """How much is told, at most; ``least`` is told of a paper even where fewer sentences cover the question.
+
+    Attributes:
+        alone, least: Sentences of a paper that answers alone.
+        first, others: Sentences of the better and of the other of two papers, or of one side of a comparison.
+        together: Sentences that serve all sides of a comparison.
+        listed: Papers of a list.
+    """
+
+    alone: int
+    least: int
+    first: int
+    others: int
+    together: int
+    listed: int
+
+
+SIZES: Mapping[Length, Size] = {
+    "short": Size(alone=1, least=1, first=1, others=1, together=1, listed=5),
+    "normal": Size(alone=3, least=1, first=2, others=1, together=2, listed=20),
+    "long": Size(alone=6, least=5, first=3, others=2, together=5, listed=60),
+}
 
 
 class ExtractiveBackend:
@@ -38,14 +64,14 @@ class ExtractiveBackend:
 
     def stream(self, prompt: Prompt) -> Iterator[Piece]:
         """One piece a sentence; a refusal where the papers don't answer."""
-        form, evidence = prompt.form, prompt.evidence
+        form, evidence, size = prompt.form, prompt.evidence, SIZES[prompt.length]
         if form.kind == "bibliography":
             return answer_bibliography(form, evidence)
         if form.kind == "list":
-            return _list(form, evidence)
+            return _list(form, evidence, size)
         if form.kind == "comparison":
-            return _comparison(form, evidence)
-        return _sentences(form, evidence)
+            return _comparison(form, evidence, size)
+        return _sentences(form, evidence, size, brief=prompt.length == "short")
 
     async def astream(self, prompt: Prompt) -> AsyncIterator[Piece]:
         """The same pieces; choosing takes no time that is worth yielding for."""
@@ -73,9 +99,9 @@ def _looked_for(evidence: Evidence) -> tuple[str, ...]:
     return tuple(word.text for word in own[:6])
 
 
-def _sentences(form: QuestionForm, evidence: Evidence) -> Iterator[Piece]:
+def _sentences(form: QuestionForm, evidence: Evidence, size: Size, *, brief: bool) -> Iterator[Piece]:
     """One fact, a figure, a reason, a yes/no: from the best paper, and from further ones that match about as well or
-    that match what the best one leaves open."""
+    that match what the best one leaves open. A brief answer takes another only where several are asked for."""
     judgements = _judgements(form, evidence)
     able = _able(form, evidence, judgements)
     if not able:
@@ -86,13 +112,14 @@ def _sentences(form: QuestionForm, evidence: Evidence) -> Iterator[Piece]:
     chosen = [index for index in able if evidence.papers[index].hit.score >= best_score - margin][:MAX_PAPERS]
     best_sentence = ranked(form, evidence.words, evidence.papers[chosen[0]])[0][0]
     told = [chosen[0]]
-    for index in chosen[1:]:
+    for index in () if brief and not form.multi else chosen[1:]:
         if form.multi or ranked(form, evidence.words, evidence.papers[index])[0][0] >= best_sentence - margin:
             told.append(index)
     complement = _complement(evidence, judgements, told) if _asks_for_several(form) else None
     for place, index in enumerate(told):
-        limit = 3 if len(told) == 1 else (2 if place == 0 and len(told) == 2 else 1)
-        for sentence in smallest_set(form, evidence.words, evidence.papers[index], limit):
+        limit = size.alone if len(told) == 1 else (size.first if place == 0 and len(told) == 2 else size.others)
+        least = min(limit, size.least)
+        for sentence in smallest_set(form, evidence.words, evidence.papers[index], limit, least):
             yield _draft(index, evidence.papers[index], sentence)
     if complement is not None:
         index, words = complement
@@ -131,7 +158,7 @@ def _complement(evidence: Evidence, judgements: list[Judgement], told: list[int]
     return None
 
 
-def _comparison(form: QuestionForm, evidence: Evidence) -> Iterator[Piece]:
+def _comparison(form: QuestionForm, evidence: Evidence, size: Size) -> Iterator[Piece]:
     """Evidence for each side; one sentence serves both where it names both."""
     judgements = _judgements(form, evidence)
     if not any(judgement.on_topic for judgement in judgements):
@@ -146,7 +173,7 @@ def _comparison(form: QuestionForm, evidence: Evidence) -> Iterator[Piece]:
         return
     together = _names_all(evidence, judgements, [side for side in sides if side])
     if together is not None:
-        for sentence in smallest_set(form, evidence.words, evidence.papers[together], 2):
+        for sentence in smallest_set(form, evidence.words, evidence.papers[together], size.together, size.least):
             yield _draft(together, evidence.papers[together], sentence)
         return
     told: set[tuple[int, int]] = set()
@@ -154,8 +181,13 @@ def _comparison(form: QuestionForm, evidence: Evidence) -> Iterator[Piece]:
         if place is None:
             yield Missing(name)
         elif place not in told:
-            told.add(place)
-            yield _draft(place[0], evidence.papers[place[0]], place[1])
+            index, sentence = place
+            taken = {*told, *found}  # the sentences of the other sides are told in their turn
+            order = ranked(form, evidence.words, evidence.papers[index])
+            more = [at for _, at in order if (index, at) not in taken][: size.others - 1]
+            for at in sorted((sentence, *more)):
+                told.add((index, at))
+                yield _draft(index, evidence.papers[index], at)
 
 
 def _side_words(words: tuple[QuestionWord, ...], side: str) -> tuple[int, ...]:
@@ -195,7 +227,7 @@ def _subset(words: tuple[QuestionWord, ...], matches: tuple[float, ...], indices
     return coverage(tuple(words[i] for i in indices), tuple(matches[i] for i in indices))
 
 
-def _list(form: QuestionForm, evidence: Evidence) -> Iterator[Piece]:
+def _list(form: QuestionForm, evidence: Evidence, size: Size) -> Iterator[Piece]:
     """All papers that match, each with the sentence that shows it, and out of how many."""
     if not evidence.words:
         yield Refusal("clarify", message="Which topic should the papers be on?")
@@ -212,12 +244,13 @@ def _list(form: QuestionForm, evidence: Evidence) -> Iterator[Piece]:
     noun = "paper" if evidence.considered == 1 else "papers"
     verb = "matches" if len(listed) == 1 else "match"
     yield Frame(f"{len(listed)} of {evidence.considered} {noun} {verb}:")
-    for index, sentence in listed[:MAX_LISTED]:
+    for index, sentence in listed[: size.listed]:
         paper = evidence.papers[index]
         yield Frame(f"\n- {paper.hit.paper.title}: ")
         yield _draft(index, paper, sentence)
-    if len(listed) > MAX_LISTED:
-        yield Frame(f"\n\nThe other {len(listed) - MAX_LISTED} are left out here.")
+    left_out = len(listed) - size.listed
+    if left_out > 0:
+        yield Frame(f"\n\nThe other {left_out} are left out here.")
 
 
 def _belongs(form: QuestionForm, words: tuple[QuestionWord, ...], paper: PaperEvidence) -> bool:

@@ -73,12 +73,16 @@ def ranked(form: QuestionForm, words: tuple[QuestionWord, ...], paper: PaperEvid
 
 
 def smallest_set(
-    form: QuestionForm, words: tuple[QuestionWord, ...], paper: PaperEvidence, limit: int = MAX_SENTENCES
+    form: QuestionForm,
+    words: tuple[QuestionWord, ...],
+    paper: PaperEvidence,
+    limit: int = MAX_SENTENCES,
+    least: int = 1,
 ) -> list[int]:
     """Positions of the fewest sentences that cover the question, in the order of the abstract.
 
     The best sentence always; then, greedily, those that match words of the question the chosen ones don't, or that
-    score within a hair of the best.
+    score within a hair of the best, and the next best until there are ``least``.
     """
     order = ranked(form, words, paper)
     if not order:
@@ -90,7 +94,7 @@ def smallest_set(
         if len(chosen) >= limit:
             break
         gain = _gain(words, covered, paper.sentences[index])
-        if gain >= GAIN or score >= best_score - TIE:
+        if gain >= GAIN or score >= best_score - TIE or len(chosen) < least:
             chosen.append(index)
             covered = [max(pair) for pair in zip(covered, paper.sentences[index].matches, strict=True)]
     return sorted(chosen)

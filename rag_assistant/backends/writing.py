@@ -208,7 +208,7 @@ class WritingBackend(ABC):
             yield piece
 
     def _render(self, prompt: Prompt, evidence: Evidence) -> Rendered:
-        return render_answer(prompt.form.text, evidence)
+        return render_answer(prompt.form.text, evidence, length=prompt.length)
 
     def _request(self, prompt: Prompt) -> Request:
         return Request(prompt.system, prompt.user, self._answer_tokens(self.context()))

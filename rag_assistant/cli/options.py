@@ -12,7 +12,7 @@ import typer
 
 from rag_assistant.cli.state import is_terminal
 from rag_assistant.errors import InputError
-from rag_assistant.types import Filters
+from rag_assistant.types import Filters, Length
 
 if TYPE_CHECKING:
     from rag_assistant.settings import Settings
@@ -85,6 +85,9 @@ class AnswerOptions(IndexOptions):
     base_url: Annotated[
         str | None,
         typer.Option("--base-url", metavar="URL", help="Address of an OpenAI-compatible server.", show_default="none"),
+    ] = None
+    length: Annotated[
+        Length | None, typer.Option("--length", help="How long answers should be.", show_default="normal")
     ] = None
 
     max_tokens: Annotated[

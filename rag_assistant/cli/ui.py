@@ -19,8 +19,10 @@ def ui(
     port: Annotated[int, typer.Option("--port", help="Port to listen at.", min=1, max=65535)] = 7860,
     offer: Annotated[
         list[str] | None,
-        typer.Option("--offer", metavar="NAME", help="A further backend that visitors may choose; repeatable."),
+        typer.Option("--offer", metavar="NAME[=MODEL]", help="A further backend that visitors may choose; repeatable."),
     ] = None,
+    running: Annotated[int, typer.Option("--running", help="How many questions are answered at once.", min=1)] = 4,
+    waiting: Annotated[int, typer.Option("--waiting", help="How many more may wait; others are told.", min=0)] = 60,
     *,
     flags: o.AnswerOptions,
     login: Annotated[
@@ -40,7 +42,8 @@ def ui(
     state.detail("loading the page")
     from rag_assistant.ui import launch
 
-    with launch(settings, host, port, backends=offer or (), login=known, allow_public=allow_public) as page:
+    limits = {"running": running, "waiting": waiting}
+    with launch(settings, host, port, backends=offer or (), login=known, allow_public=allow_public, **limits) as page:
         emit(page.url, end="\n")
         say("Open this address in a browser; Ctrl-C stops the server.")
         page.wait()

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from rag_assistant.drafts import Draft, Frame, Label, Matched, Missing, Piece, Refusal
 from rag_assistant.evidence import Evidence
 from rag_assistant.grounding.support import Verdict, check_abstract, check_bibliography
-from rag_assistant.types import Citation, Paper, Quote, Statement, Usage
+from rag_assistant.types import Citation, Paper, Quote, QuoteRef, Statement, Usage
 
 
 @dataclass(slots=True)
@@ -60,10 +60,11 @@ class Grounder:
 
     def citations(self) -> tuple[Citation, ...]:
         """The citations so far, by number; the quotes of each in the order of its abstract."""
-        return tuple(
-            Citation(number, self._papers[key], tuple(sorted(self._quotes[key], key=lambda quote: quote.start)))
-            for key, number in self._numbers.items()
-        )
+        return tuple(self._citation(key) for key in self._numbers)
+
+    def cited_by(self, statement: Statement) -> tuple[Citation, ...]:
+        """The citations of one statement, as they are so far."""
+        return tuple(self._citation(key) for key, number in self._numbers.items() if number in statement.citations)
 
     def _add_draft(self, draft: Draft) -> str:
         known = [label for label in draft.labels if self._exists(label)]
@@ -71,12 +72,22 @@ class Grounder:
         quotes = {label: quote for label in known if (quote := self._quote(label)) is not None}
         verdict = self._check(draft, known, list(quotes.values()))
         numbers = list(dict.fromkeys(self._number(label, quotes.get(label)) for label in known))
+        refs = [QuoteRef(self._numbered(label), quote.start, quote.end) for label, quote in quotes.items()]
         lead = " " if self.text and not self.text[-1].isspace() else ""
         start = len(self.text) + len(lead)
         text = draft.text + "".join(f" [{number}]" for number in numbers)
         self.text += lead + text
         self.statements.append(
-            Statement(text, start, start + len(text), tuple(numbers), verdict.support, draft.basis, verdict.reason)
+            Statement(
+                text,
+                start,
+                start + len(text),
+                tuple(numbers),
+                verdict.support,
+                draft.basis,
+                verdict.reason,
+                tuple(refs),
+            )
         )
         return lead + text
 
@@ -99,6 +110,13 @@ class Grounder:
             return check_bibliography(draft, [self.evidence.papers[label.paper].hit.paper for label in labels])
         papers = [self.evidence.papers[label.paper].hit.paper for label in labels]
         return check_abstract(draft.text, [quote.text for quote in quotes], papers)
+
+    def _citation(self, key: str) -> Citation:
+        quotes = tuple(sorted(self._quotes[key], key=lambda quote: quote.start))
+        return Citation(self._numbers[key], self._papers[key], quotes)
+
+    def _numbered(self, label: Label) -> int:
+        return self._numbers[self.evidence.papers[label.paper].hit.paper.id]
 
     def _number(self, label: Label, quote: Quote | None) -> int:
         paper = self.evidence.papers[label.paper].hit.paper

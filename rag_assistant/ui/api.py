@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import Any, get_args
 
 import gradio as gr
 
 from rag_assistant.errors import RagError
-from rag_assistant.types import Filters, Turn
+from rag_assistant.types import Filters, Length, Turn
 from rag_assistant.ui.service import Service
 
 MOST = 100
@@ -26,6 +26,7 @@ def add_endpoints(service: Service) -> None:
         venues: list[str] | None = None,
         authors: list[str] | None = None,
         ids: list[str] | None = None,
+        length: str | None = None,
     ) -> dict[str, Any]:
         """Answers a question; the JSON of ``rag-assistant ask --json``.
 
@@ -37,6 +38,7 @@ def add_endpoints(service: Service) -> None:
             venues: Only papers of one of these venues.
             authors: Only papers by one of these authors.
             ids: Only these papers.
+            length: How long the answer should be, `short`, `normal` or `long`; the server's setting by default.
         """
 
         async def run() -> dict[str, Any]:
@@ -44,7 +46,11 @@ def add_endpoints(service: Service) -> None:
                 assistant = await service.assistant()
                 turns = [_turn(pair) for pair in history or ()]
                 answer = await assistant.aask(
-                    str(question), history=turns, k=_count(k), filters=_filters(years, venues, authors, ids)
+                    str(question),
+                    history=turns,
+                    k=_count(k),
+                    filters=_filters(years, venues, authors, ids),
+                    length=_length(length),
                 )
                 return answer.to_dict()
 
@@ -112,6 +118,13 @@ def _count(k: Any) -> int | None:
     if not 1 <= int(k) <= MOST:
         raise ValueError(f"k is {k}, not 1 to {MOST}")
     return int(k)
+
+
+def _length(length: Any) -> Length | None:
+    known: dict[Any, Length] = {name: name for name in get_args(Length)}
+    if length is not None and length not in known:
+        raise ValueError(f"length is {length!r}, not one of {', '.join(known)}")
+    return known.get(length)
 
 
 def _filters(years: Any, venues: Any, authors: Any, ids: Any) -> Filters | None:

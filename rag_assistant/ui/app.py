@@ -12,13 +12,14 @@ from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, get_args
 
 import gradio as gr
 from starlette.middleware import Middleware
 
 from rag_assistant.errors import InputError
 from rag_assistant.settings import Settings
+from rag_assistant.types import Length
 from rag_assistant.ui.api import add_endpoints
 from rag_assistant.ui.events import Events
 from rag_assistant.ui.guard import Guard
@@ -76,7 +77,7 @@ def launch(
         settings: The index, the corpus and the backend to answer with.
         host: The address to listen at.
         port: The port; ``None`` takes a free one from 7860 on.
-        backends: Further backends that visitors may choose; nothing else can be chosen.
+        backends: Further backends that visitors may choose, each ``NAME`` or ``NAME=MODEL``; nothing else is offered.
         login: Passwords by name; by default ``RAG_UI_USER`` and ``RAG_UI_PASSWORD``, where they are set.
         allow_public: Whether to listen without a login at an address that others can reach.
         running: How many questions are answered at once.
@@ -121,7 +122,7 @@ def _options(host: str, port: int | None, known: Mapping[str, str]) -> dict[str,
         "app_kwargs": {"middleware": [Middleware(Guard)], "docs_url": None, "redoc_url": None},
         "theme": _theme(),
         "css": _static("app.css"),
-        "head": f"{_katex()}<script>{_static('app.js')}</script>",
+        "head": f"{_katex()}<script>{_static('sources.js')}{_static('app.js')}</script>",
     }
 
 
@@ -141,7 +142,8 @@ def build(service: Service) -> gr.Blocks:
         with gr.Column(elem_id="chats-drawer", elem_classes="drawer"):
             chats = _html("", elem_id="chats")
         with gr.Column(elem_id="settings-drawer", elem_classes="drawer"):
-            backend, k, first, last, venues, authors = _settings(service)
+            controls = _settings(service)
+            first, last, venues, authors = controls[-4:]
         file = gr.JSON(visible="hidden")
         private: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden", "concurrency_limit": None}
         shown = [store, conversation, live, sources, chats]
@@ -154,7 +156,7 @@ def build(service: Service) -> gr.Blocks:
         )
         asking = composer.ask(
             events.ask,
-            [store, backend, k, first, last, venues, authors],
+            [store, *controls],
             shown,
             trigger_mode="multiple",
             api_name="page_ask",
@@ -181,12 +183,14 @@ def build(service: Service) -> gr.Blocks:
 def _settings(service: Service) -> tuple[Any, ...]:
     gr.HTML(_static("settings.html"), apply_default_css=False, js_on_load=None)
     backend = gr.Dropdown(
-        list(service.backends),
-        value=service.settings.backend,
+        [(service.label(offer), str(offer)) for offer in service.offers],
+        value=str(service.offers[0]),
         label="Answers written by",
         info="As set up on the server.",
-        visible=len(service.backends) > 1,
+        visible=len(service.offers) > 1,
     )
+    lengths = [(name.capitalize(), name) for name in get_args(Length)]
+    length = gr.Radio(lengths, value=service.settings.length, label="Length of answers")
     k = gr.Slider(1, 20, value=min(20, service.settings.k), step=1, label="Papers to draw on", buttons=[])
     with gr.Row():
         first = gr.Dropdown([], value=None, label="From year", allow_custom_value=True, min_width=100)
@@ -195,7 +199,7 @@ def _settings(service: Service) -> tuple[Any, ...]:
     authors = gr.Dropdown([], value=[], label="Authors", multiselect=True, allow_custom_value=True)
     clear = gr.Button("Clear filters", size="sm", elem_id="clear")
     clear.click(None, None, [first, last, venues, authors], js="() => [null, null, [], []]", api_visibility="private")
-    return backend, k, first, last, venues, authors
+    return backend, k, length, first, last, venues, authors
 
 
 _TRIGGERS = (

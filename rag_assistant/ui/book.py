@@ -12,7 +12,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, get_args
 
-from rag_assistant.types import Answer, Citation, Paper, PromptInfo, Quote, Statement, Status, Support, Turn, Usage
+from rag_assistant.types import (
+    Answer,
+    Citation,
+    Paper,
+    PromptInfo,
+    Quote,
+    QuoteRef,
+    Statement,
+    Status,
+    Support,
+    Turn,
+    Usage,
+)
 
 VERSION = 1
 MOST_CHARACTERS = 1_500_000
@@ -30,7 +42,7 @@ class Exchange:
         question: As asked.
         answer: Where there is one.
         raw: The same answer as JSON, with the hits, for export.
-        partial: What had been written when it was stopped.
+        draft: What had been written of it so far, while there is no answer; its statements are checked.
         stopped: Whether it was stopped.
         error: What went wrong, in one sentence.
         hint: What mends it.
@@ -41,7 +53,7 @@ class Exchange:
     question: str
     answer: Answer | None = None
     raw: Mapping[str, Any] = field(default_factory=dict)
-    partial: str = ""
+    draft: Answer | None = None
     stopped: bool = False
     error: str = ""
     hint: str = ""
@@ -134,7 +146,7 @@ def _write_exchange(exchange: Exchange) -> dict[str, Any]:
         "question": exchange.question,
         "answer": dict(exchange.raw) or None,
         "nearest": [paper.to_dict() for paper in exchange.answer.nearest] if exchange.answer else None,
-        "partial": exchange.partial,
+        "draft": exchange.draft.to_dict() if exchange.draft else None,
         "stopped": exchange.stopped,
         "error": exchange.error,
         "hint": exchange.hint,
@@ -152,25 +164,26 @@ def _read_chat(stored: Any) -> Chat | None:
 
 
 def _read_exchange(stored: Mapping[str, Any]) -> Exchange:
-    raw = stored.get("answer") if isinstance(stored.get("answer"), dict) else {}
-    answer = None
-    if raw:
-        try:
-            answer = read_answer(raw, _list(stored.get("nearest")))
-        except (AttributeError, KeyError, TypeError, ValueError):
-            raw = {}
+    answer = _read(stored.get("answer"), _list(stored.get("nearest")))
     liked = stored.get("liked")
     return Exchange(
         question=_text(stored.get("question")),
         answer=answer,
-        raw=raw or {},
-        partial=_text(stored.get("partial")),
+        raw=stored["answer"] if answer else {},
+        draft=_read(stored.get("draft")),
         stopped=stored.get("stopped") is True,
         error=_text(stored.get("error")),
         hint=_text(stored.get("hint")),
         liked=liked if isinstance(liked, bool) else None,
         word=_text(stored.get("word")),
     )
+
+
+def _read(raw: Any, nearest: Sequence[Any] = ()) -> Answer | None:
+    try:
+        return read_answer(raw, nearest) if isinstance(raw, dict) and raw else None
+    except (AttributeError, KeyError, TypeError, ValueError):
+        return None
 
 
 def read_answer(raw: Mapping[str, Any], nearest: Sequence[Any] = ()) -> Answer:
@@ -224,6 +237,9 @@ def _statement(raw: Mapping[str, Any], text: str) -> Statement:
         support=raw["support"],
         basis="bibliography" if raw.get("basis") == "bibliography" else "abstract",
         reason=_text(raw.get("reason")),
+        quotes=tuple(
+            QuoteRef(int(ref["citation"]), int(ref["start"]), int(ref["end"])) for ref in _list(raw.get("quotes"))
+        ),
     )
 
 

@@ -4,42 +4,24 @@ from __future__ import annotations
 
 import json
 import logging
-import time
 from collections.abc import AsyncIterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import gradio as gr
 
-from rag_assistant.errors import InputError, RagError
+from rag_assistant.errors import RagError
 from rag_assistant.html import to_linked_markdown
 from rag_assistant.render import to_bibtex
-from rag_assistant.types import Answer, Filters, FinalEvent, StageEvent, TextEvent
+from rag_assistant.types import Answer, Length
 from rag_assistant.ui import views
+from rag_assistant.ui.asking import Asking, Choices
 from rag_assistant.ui.book import Book, Chat, Exchange, new_id, read
 from rag_assistant.ui.examples import about_corpus, examples
 from rag_assistant.ui.service import Service
 
 LONGEST_QUESTION = 20_000
-_PAUSE = 0.05
 _log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class Choices:
-    """What the settings drawer holds."""
-
-    backend: str | None
-    k: int | None
-    first_year: int | None
-    last_year: int | None
-    venues: tuple[str, ...]
-    authors: tuple[str, ...]
-
-    def filters(self, about: str = "") -> Filters | None:
-        """The filters that are set; ``about`` is the id of one paper."""
-        years = (self.first_year, self.last_year) if self.first_year or self.last_year else None
-        return Filters(years, self.venues, self.authors, (about,) if about else ()) or None
 
 
 class Events:
@@ -79,6 +61,7 @@ class Events:
         stored: Any,
         backend: str | None,
         k: float | None,
+        length: Length | None,
         first_year: str | float | None,
         last_year: str | float | None,
         venues: list[str] | None,
@@ -97,25 +80,31 @@ class Events:
         if not question:
             yield (gr.skip(),) * 5
             return
-        asked = replace(chat, exchanges=(*chat.exchanges, Exchange(question)))
+        asking = Asking(question, "waiting" if self._service.must_wait else "searching")
+        asked = _with(chat, Exchange(question))
         book = book.put(asked)
-        started = _Started(self._service, question, chat, place)
         yield (
             book.write(),
             views.conversation(asked, until=place),
-            views.under_way(question, place, stage="waiting" if self._service.must_wait else "searching"),
-            views.source_sets(asked, until=place),
+            views.under_way(question, place, stage=asking.stage),
+            views.source_sets(asked),
             views.chat_list(book),
         )
         try:
-            choices = Choices(backend, _whole(k), _year(first_year), _year(last_year), _named(venues), _named(authors))
-            async for html in started.run(choices, str(sent.get("about") or "")):
-                yield (gr.skip(), gr.skip(), html, gr.skip(), gr.skip())
-            done = started.finished()
+            choices = Choices.sent(backend, k, length, first_year, last_year, venues, authors)
+            about = str(sent.get("about") or "")
+            async for draft, cites in asking.run(self._service, choices, chat.history, about):
+                html = views.under_way(question, place, draft, stage=asking.stage, detail=asking.detail)
+                if cites:  # kept as well, so that stopping and leaving the page lose no source
+                    asked = _with(chat, Exchange(question, draft=draft))
+                    book = book.put(asked)
+                    yield (book.write(), gr.skip(), html, views.source_sets(asked), gr.skip())
+                else:
+                    yield (gr.skip(), gr.skip(), html, gr.skip(), gr.skip())
+            done = asking.finished()
         except Exception as error:
-            message, hint = _told(error)
-            done = Exchange(question, partial=started.text, error=message, hint=hint)
-        asked = replace(chat, exchanges=(*chat.exchanges, done))
+            done = asking.failed(*_told(error))
+        asked = _with(chat, done)
         book = book.put(asked)
         yield (book.write(), views.conversation(asked), "", views.source_sets(asked), views.chat_list(book))
 
@@ -125,9 +114,12 @@ class Events:
         chat = book.chat
         if not chat.exchanges or not chat.exchanges[-1].pending:
             return (gr.skip(), gr.skip(), "", gr.skip(), gr.skip())
+        last = chat.exchanges[-1]
         written = str(_data(event).get("text") or "")[: LONGEST_QUESTION * 5]
-        stopped = replace(chat.exchanges[-1], stopped=True, partial=written)
-        chat = replace(chat, exchanges=(*chat.exchanges[:-1], stopped))
+        draft = last.draft or (Answer(last.question, "", "answered", "") if written else None)
+        if draft and written.startswith(draft.text):  # the page has more of it than the store
+            draft = replace(draft, text=written)
+        chat = replace(chat, exchanges=(*chat.exchanges[:-1], replace(last, draft=draft, stopped=True)))
         book = book.put(chat)
         return (book.write(), views.conversation(chat), "", views.source_sets(chat), views.chat_list(book))
 
@@ -176,42 +168,8 @@ class Events:
         return _download("answer.md", "text/markdown", to_linked_markdown(answer))
 
 
-class _Started:
-    """One question under way."""
-
-    def __init__(self, service: Service, question: str, chat: Chat, place: int) -> None:
-        self._service, self._question, self._chat, self._place = service, question, chat, place
-        self._answer: Answer | None = None
-        self.text = ""
-
-    async def run(self, choices: Choices, about: str) -> AsyncIterator[str]:
-        """What to show of it, whenever there is more, twenty times a second at most."""
-        async with self._service.turn():
-            assistant = await self._service.assistant(choices.backend)
-            stream = assistant.astream(
-                self._question, history=self._chat.history, k=choices.k, filters=choices.filters(about)
-            )
-            stage, detail, shown = "searching", "", 0.0
-            async for event in stream.events():
-                if isinstance(event, FinalEvent):
-                    self._answer = event.answer
-                    return
-                if isinstance(event, StageEvent):
-                    stage, detail = event.stage, event.detail
-                elif isinstance(event, TextEvent):
-                    self.text += event.text
-                    if time.monotonic() - shown < _PAUSE:
-                        continue
-                else:
-                    continue
-                shown = time.monotonic()
-                yield views.under_way(self._question, self._place, stage=stage, detail=detail, text=self.text)
-
-    def finished(self) -> Exchange:
-        """The exchange with its answer."""
-        if self._answer is None:
-            raise RagError("The answer broke off.", hint="ask again")
-        return Exchange(self._question, self._answer, self._answer.to_dict())
+def _with(chat: Chat, exchange: Exchange) -> Chat:
+    return replace(chat, exchanges=(*chat.exchanges, exchange))
 
 
 def _changed(book: Book, do: str, sent: Mapping[str, Any]) -> Book:
@@ -273,21 +231,3 @@ def _place(value: Any, chat: Chat) -> int | None:
     """A number of an exchange of this chat, as the page sent it; else ``None``."""
     known = isinstance(value, int) and not isinstance(value, bool) and 0 <= value < len(chat.exchanges)
     return value if known else None
-
-
-def _named(values: list[str] | None) -> tuple[str, ...]:
-    """Without the empty text that a drop-down adds when it loses focus."""
-    return tuple(value for value in values or () if value.strip())
-
-
-def _year(value: str | float | None) -> int | None:
-    text = str(value or "").strip()
-    if not text:
-        return None
-    if not text.isdecimal():
-        raise InputError(f"{text!r} is not a year.", hint="choose one in the settings, or clear the filters")
-    return int(text)
-
-
-def _whole(value: float | None) -> int | None:
-    return int(value) if value is not None else None

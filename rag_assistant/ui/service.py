@@ -7,6 +7,7 @@ import threading
 from collections.abc import AsyncIterator, Sequence
 from concurrent.futures import Future
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 
 from rag_assistant.assistant import Assistant
 from rag_assistant.errors import InputError, RagError
@@ -20,8 +21,25 @@ class BusyError(RagError):
     """More questions wait than may."""
 
 
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """A way of answering that visitors may choose: a backend, and which of its models; by default the one set."""
+
+    backend: str
+    model: str | None = None
+
+    @classmethod
+    def parse(cls, text: str) -> Offer:
+        """From ``NAME`` or ``NAME=MODEL``."""
+        backend, _, model = text.partition("=")
+        return cls(backend, model or None)
+
+    def __str__(self) -> str:
+        return f"{self.backend}={self.model}" if self.model else self.backend
+
+
 class Service:
-    """Assistants by backend, over one index.
+    """Assistants by what writes their answers, over one index.
 
     Each opens in the background: the first when the server is up, another when it is first asked for. One that couldn't
     be opened is tried again at the next question, so that a rebuilt index or a started model server is found.
@@ -31,16 +49,16 @@ class Service:
         self, settings: Settings, *, backends: Sequence[str] = (), running: int = 4, waiting: int = 60
     ) -> None:
         self.settings = settings
-        self.backends = tuple(dict.fromkeys((settings.backend, *backends)))
+        self.offers = tuple(dict.fromkeys((Offer(settings.backend), *map(Offer.parse, backends))))
         self._running, self._waiting = running, waiting
         self._in_line = 0
         self._slots: asyncio.Semaphore | None = None
         self._lock = threading.Lock()
-        self._opening: dict[str, Future[Assistant]] = {}
+        self._opening: dict[Offer, Future[Assistant]] = {}
 
     def open(self) -> None:
         """Begins to open the first assistant."""
-        self._start(self.settings.backend)
+        self._start(self.offers[0])
 
     def close(self) -> None:
         """Closes what is open."""
@@ -50,38 +68,43 @@ class Service:
             if future.done() and future.exception() is None:
                 future.result().close()
 
-    async def assistant(self, backend: str | None = None) -> Assistant:
-        """The assistant of a backend, once it is open.
+    def label(self, offer: Offer) -> str:
+        """What a visitor knows it by: the backend, and its model where one is set."""
+        model = offer.model or (self.settings.model if offer.backend != "extractive" else None)
+        return f"{offer.backend}, {model}" if model else offer.backend
+
+    async def assistant(self, chosen: str | None = None) -> Assistant:
+        """The assistant of an offer, by default the first, once it is open.
 
         Raises:
-            InputError: The backend isn't one of those that the server was started with.
+            InputError: It isn't one of those that the server was started with.
             RagError: It can't be opened, or it takes longer than two minutes.
         """
-        name = backend or self.settings.backend
-        if name not in self.backends:
-            raise InputError(
-                f"The backend {name!r} isn't offered here.", hint=f"choose one of {', '.join(self.backends)}"
-            )
+        offer = Offer.parse(chosen) if chosen else self.offers[0]
+        if offer not in self.offers:
+            known = ", ".join(self.label(one) for one in self.offers)
+            raise InputError(f"{chosen!r} isn't offered here.", hint=f"choose one of {known}")
         try:
-            return await asyncio.wait_for(asyncio.shield(asyncio.wrap_future(self._start(name))), OPENING)
+            return await asyncio.wait_for(asyncio.shield(asyncio.wrap_future(self._start(offer))), OPENING)
         except TimeoutError as error:
             raise BusyError(
                 "The index is still being opened or rebuilt.", hint="wait a minute and ask again"
             ) from error
 
-    def _start(self, name: str) -> Future[Assistant]:
+    def _start(self, offer: Offer) -> Future[Assistant]:
         with self._lock:
-            known = self._opening.get(name)
+            known = self._opening.get(offer)
             if known is not None and not (known.done() and known.exception() is not None):
                 return known
             future: Future[Assistant] = Future()
-            self._opening[name] = future
-        threading.Thread(target=self._open, args=(name, future), name=f"open {name}", daemon=True).start()
+            self._opening[offer] = future
+        threading.Thread(target=self._open, args=(offer, future), name=f"open {offer}", daemon=True).start()
         return future
 
-    def _open(self, name: str, future: Future[Assistant]) -> None:
+    def _open(self, offer: Offer, future: Future[Assistant]) -> None:
+        chosen = {"backend": offer.backend, "model": offer.model or self.settings.model}
         try:
-            future.set_result(Assistant.open(settings=self.settings.model_copy(update={"backend": name})))
+            future.set_result(Assistant.open(settings=self.settings.model_copy(update=chosen)))
         except BaseException as error:  # handed to whoever asks
             future.set_exception(error)
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
-from rag_assistant.html import answer_html, nearest_html, sources_html, text_html
+from rag_assistant.html import answer_html, nearest_html, sources_html
 from rag_assistant.inline import escape, inline, settled
 from rag_assistant.render import clean, one_line, to_text
 from rag_assistant.types import Answer
@@ -61,22 +62,24 @@ def trouble(message: str, hint: str) -> str:
     return f'<div class="trouble" role="alert"><p>{escape(message)}</p>{advice}</div>'
 
 
-def under_way(question: str, place: int, *, stage: str = "", detail: str = "", text: str = "") -> str:
-    """The question being answered: its stage, and the text so far, which ``data-text`` keeps for when it is stopped."""
+def under_way(question: str, place: int, draft: Answer | None = None, *, stage: str = "", detail: str = "") -> str:
+    """The question being answered: its stage, and what is written so far, with the markers of finished statements as
+    links. ``data-text`` keeps the text for when it is stopped."""
     label = _STAGES.get(stage, stage)
     said = f"{label} {detail}" if detail else label
-    body = f'<div class="answer">{text_html(settled(clean(text)))}</div>' if text else ""
+    text = draft.text if draft else ""
+    body = f'<div class="answer">{answer_html(_settled(draft), prefix=f"t{place}")}</div>' if draft and text else ""
     return (
-        f'<section class="turn live" data-text="{escape(text)}" data-stage="{escape(said)}">'
+        f'<section class="turn live" data-turn="{place}" data-text="{escape(text)}" data-stage="{escape(said)}">'
         f'{_question(question, place, False)}{body}<p class="stage">'
         f'<span class="dots" aria-hidden="true"><i></i><i></i><i></i></span>{escape(said)}</p></section>'
     )
 
 
-def source_sets(chat: Chat, until: int | None = None) -> str:
+def source_sets(chat: Chat) -> str:
     """The sources of every exchange; the page shows one set at a time: the last, until a marker is followed."""
-    shown = chat.exchanges[:until]
-    sets = [_source_set(exchange.answer, place) for place, exchange in enumerate(shown) if exchange.answer]
+    answers = [exchange.answer or exchange.draft for exchange in chat.exchanges]
+    sets = [_source_set(answer, place) for place, answer in enumerate(answers) if answer]
     sets = [one for one in sets if one]
     if not sets:
         empty = "The sources of an answer appear here, with the quoted words highlighted in each abstract."
@@ -129,14 +132,13 @@ def _question(question: str, place: int, editable: bool) -> str:
 def _outcome(exchange: Exchange, place: int) -> str:
     if exchange.answer is not None:
         return _answer(exchange, exchange.answer, place)
-    partial = f'<div class="answer">{text_html(clean(exchange.partial))}</div>' if exchange.partial else ""
+    draft = exchange.draft
+    body = f'<div class="answer">{answer_html(draft, prefix=f"t{place}")}</div>' if draft and draft.text else ""
     if exchange.error:
-        body = partial + trouble(exchange.error, exchange.hint)
-    elif exchange.stopped:
-        unchecked = " What was written so far has not been checked." if partial else ""
-        body = f'{partial}<p class="note">Stopped.{unchecked}</p>'
+        body += trouble(exchange.error, exchange.hint)
     else:
-        body = '<p class="note">This answer was broken off.</p>'
+        what = "Stopped" if exchange.stopped else "Broken off"
+        body += f'<p class="note">{what}{": the answer is not complete" if body else ""}.</p>'
     return f'{body}<footer class="meta"><span></span><div class="actions">{_retry(place)}</div></footer>'
 
 
@@ -229,6 +231,12 @@ def _button(do: str, html: str, label: str = "", *, style: str = "quiet", state:
     named = f' aria-label="{escape(label)}"' if label else ""
     held = "".join(f' data-{name}="{escape(str(value))}"' for name, value in data.items())
     return f'<button type="button" class="{style}" data-do="{do}"{named}{state}{held}>{html}</button>'
+
+
+def _settled(draft: Answer) -> Answer:
+    """Without what may look different in a moment; statements are finished and stay as they are."""
+    done = max((statement.end for statement in draft.statements), default=0)
+    return replace(draft, text=draft.text[:done] + settled(draft.text[done:]))
 
 
 def _sentence(text: str) -> str:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from typing import get_args
 
 import pytest
 
 from rag_assistant import Answer, Assistant
-from rag_assistant.types import Status
+from rag_assistant.errors import InputError
+from rag_assistant.types import Length, Status
 
 ASKED = """What is CTMA?
 What does CTMA stand for?
@@ -239,3 +241,36 @@ def test_parts_are_answered_one_by_one(assistant: Assistant) -> None:
     assert answer.looked_for == ("What is the best pizza in Naples?",)
     assert cited(answer) == ["dahan24a"]
     assert "Tehila Dahan" in answer.text
+
+
+LENGTHS = {
+    "What is CTMA?": (1, 3),
+    "Does DPO keep its advantage when the true reward is not realizable?": (1, 3),
+    "How do RLHF and DPO compare?": (1, 3),
+    "Compare CTMA and FedRo": (2, 3),
+}
+
+
+@pytest.mark.parametrize("question", LENGTHS)
+def test_short_is_shorter_and_long_is_longer(assistant: Assistant, question: str) -> None:
+    short, normal, long = (assistant.ask(question, length=length) for length in get_args(Length))
+    most, least = LENGTHS[question]
+    assert len(short.statements) <= most
+    assert len(long.statements) >= least
+    told = [{statement.text[:-4] for statement in answer.statements} for answer in (short, normal, long)]
+    assert told[0] <= told[1] <= told[2]
+    assert len(told[2]) > len(told[0])
+    assert normal.text == assistant.ask(question).text
+
+
+def test_a_short_list_is_cut_and_says_so(assistant: Assistant) -> None:
+    question = "Which papers deal with language models?"
+    short, normal = assistant.ask(question, length="short"), assistant.ask(question)
+    assert normal.matched == short.matched == len(normal.statements) > 5
+    assert len(short.statements) == 5
+    assert f"The other {len(normal.statements) - 5} are left out here." in short.text
+
+
+def test_an_unknown_length_is_refused(assistant: Assistant) -> None:
+    with pytest.raises(InputError, match="'epic' is no length"):
+        assistant.ask("What is CTMA?", length="epic")  # type: ignore[arg-type]

@@ -44,6 +44,20 @@ class Slow(_Both):
             yield Frame(f"word{number} ")
 
 
+class Steady(_Both):
+    """Two sentences of the best paper in other words, each with its own quote, and then on and on."""
+
+    name = "steady"
+    pause = 0.15
+
+    def pieces(self, prompt: Prompt) -> Iterator[Piece]:
+        for place in (0, 1):
+            said = prompt.evidence.papers[0].sentences[place].passage.text
+            yield Draft(f"The authors say: {said[:1].lower()}{said[1:]}", (Label(0, place),))
+        for number in range(400):
+            yield Frame(f" word{number}")
+
+
 class Hostile(_Both):
     """Cites every paper, and adds every payload as sentences of its own."""
 

@@ -15,7 +15,7 @@ import pytest
 from tests.ui.served import served
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-BACKENDS = ("Slow", "Down", "Broken")
+BACKENDS = ("Slow", "Steady", "Down", "Broken")
 _MISSING = "no browser: apt-get install chromium fonts-dejavu-core, and pip install playwright"
 
 

@@ -182,6 +182,68 @@ def test_stopping_keeps_what_was_written_and_mathematics_streams(page: Any, seen
     assert seen.nothing(), seen
 
 
+def test_sources_come_with_their_sentences_and_stay_after_stop(page: Any, seen: Seen) -> None:
+    choose_backend(page, "tests.browser.backends:Steady")
+    page.fill("#question", DPO)
+    page.press("#question", "Enter")
+    markers = page.locator("#live a.cite")
+    page.wait_for_function("() => document.querySelectorAll('#live a.cite').length === 2")
+    page.wait_for_function("() => document.querySelector('#live .answer').textContent.includes('word3')")
+    markers.nth(1).focus()
+    assert page.locator("#tip p").count() == 1
+    markers.nth(1).press("Enter")
+    _lights_its_own_quote(page, markers.nth(1))
+    page.wait_for_function("() => document.querySelector('#live .answer').textContent.includes('word9')")
+    _lights_its_own_quote(page, markers.nth(1))  # still, though the answer was rendered anew
+    page.click("#stop")
+    page.wait_for_selector("#t0 .note:has-text('Stopped: the answer is not complete')", timeout=2000)
+    page.wait_for_function("() => !document.querySelector('#live .turn')")
+    page.reload()
+    ready(page)
+    kept = page.locator("#t0 a.cite")
+    assert kept.count() == 2
+    assert "word9" in page.locator("#t0 .answer").inner_text()
+    quotes = []
+    for marker in kept.all():
+        marker.click()
+        quotes.append(_lights_its_own_quote(page, marker))
+    assert quotes[0] != quotes[1]
+    assert seen.nothing(), seen
+
+
+def _lights_its_own_quote(page: Any, marker: Any) -> str:
+    card = page.locator(marker.get_attribute("href"))
+    lit = card.locator("mark.on")
+    assert lit.count() == 1
+    quote = str(lit.evaluate(_PLAIN))
+    assert quote[1:] in str(marker.evaluate("e => e.closest('.statement').textContent"))
+    assert card.locator("mark").count() == 2
+    return quote
+
+
+def test_a_chat_left_in_the_middle_keeps_what_was_written(page: Any) -> None:
+    choose_backend(page, "tests.browser.backends:Steady")
+    page.fill("#question", DPO)
+    page.press("#question", "Enter")
+    page.wait_for_function("() => document.querySelectorAll('#live a.cite').length === 2")
+    page.reload()
+    ready(page)
+    page.wait_for_selector("#t0 .note:has-text('Broken off: the answer is not complete')")
+    page.locator("#t0 a.cite").first.click()
+    assert page.locator("mark.on").count() == 1
+
+
+def test_the_length_holds_for_the_next_question(page: Any) -> None:
+    counts = []
+    for length in ("Short", "Long"):
+        page.click("[data-drawer=settings-drawer]")
+        page.get_by_label(length, exact=True).check()
+        page.click("#settings-drawer [data-do=close]")
+        counts.append(ask(page, "What is CTMA?").locator(".statement").count())
+    assert counts[0] == 1
+    assert counts[1] > 3
+
+
 def test_one_slow_answer_does_not_hold_up_another(context: Any, url: str) -> None:
     slow, quick = opened(context, url), opened(context, url)
     choose_backend(slow, "tests.browser.backends:Slow")

@@ -114,6 +114,15 @@ def test_k_limits_the_papers(rag: Run) -> None:
     assert len(rag("search", "--json", "-k", "3", "reward").json["hits"]) == 3
 
 
+def test_length_by_flag_and_by_variable(rag: Run) -> None:
+    short, long = (rag("ask", "--json", "--length", length, DPO).json["statements"] for length in ("short", "long"))
+    assert len(short) == 1 < len(long)
+    assert rag("ask", "--json", DPO, RAG_LENGTH="short").json["statements"] == short
+    refused = rag("ask", "--length", "epic", DPO)
+    assert refused.code == 2
+    assert "short" in refused.err
+
+
 def test_search_lists_columns_in_a_pipe(rag: Run) -> None:
     done = rag("search", "direct preference optimization")
     assert (done.code, done.err) == (0, "")

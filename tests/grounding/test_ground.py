@@ -34,6 +34,10 @@ def holds(ground: Grounder) -> None:
         assert statement.start >= end
         end = statement.end
         assert set(statement.citations) <= {citation.number for citation in citations}
+        held = {(c.number, quote.start, quote.end) for c in citations for quote in c.quotes}
+        refs = {(ref.citation, ref.start, ref.end) for ref in statement.quotes}
+        assert len(refs) == len(statement.quotes)
+        assert refs <= {ref for ref in held if ref[0] in statement.citations}
         assert (statement.support == "uncited") == (not statement.citations)
         assert bool(statement.reason) == (statement.support != "supported")
         cited += statement.citations
@@ -60,6 +64,10 @@ def test_a_sentence_of_two_papers_bears_both_numbers() -> None:
     assert ground.text.endswith(" [1] [2]")
     assert ground.statements[0].citations == (1, 2)
     assert [quote.start for quote in ground.citations()[0].quotes] == [0, FIRST.abstract.index("It attains")]
+    ground.add(Draft("We study min-max problems.", (Label(0, 0),)))
+    rests = [[(ref.citation, ref.start) for ref in statement.quotes] for statement in ground.statements]
+    attains, robust = FIRST.abstract.index("It attains"), SECOND.abstract.index("CTMA is robust.")
+    assert rests == [[(1, 0), (2, robust), (1, attains)], [(1, 0)]]
     holds(ground)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from pathlib import Path
+from typing import get_args
 
 import pytest
 from hypothesis import given, settings
@@ -13,10 +14,12 @@ from hypothesis import strategies as st
 from rag_assistant.bundled import bundled
 from rag_assistant.errors import InputError
 from rag_assistant.prompts import SENTINEL, Rendered, as_data, render_answer
+from rag_assistant.types import Length
 from tests.grounding.papers import FIRST, SECOND, evidence, found
 
 KNOWN = {
     ("answer", "1"): "9878c1a08e92484aee99477e699fccde634bc54c187d55cc35290162b2fe5e6f",
+    ("answer", "2"): "743bc2c462f1a037fcc1124d391dc1ed2d1fd813319401468c030f7c9458b3d4",
 }
 """The bytes of every version there has been: to change a prompt, raise its version and add a line."""
 
@@ -40,6 +43,14 @@ def test_papers_are_numbered_and_sentences_labelled() -> None:
     assert "Question: What is CTMA?" in prompt.user
     assert SENTINEL in prompt.system
     assert SENTINEL in prompt.user
+
+
+def test_the_model_is_told_how_long_an_answer_is_wanted() -> None:
+    told = {length: render_answer("Why?", evidence(found(FIRST)), length=length) for length in get_args(Length)}
+    assert "Answer in one short sentence." in told["short"].system
+    assert "Answer in one to four short sentences." in told["normal"].system
+    assert "Answer in five to eight sentences" in told["long"].system
+    assert told["short"].user.endswith(f"Answer in one sentence, each with its labels, or write {SENTINEL}.")
 
 
 def fence(prompt: Rendered) -> str:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rag_assistant.types import Answer, Citation, Paper, Quote, Statement, Usage
+from rag_assistant.types import Answer, Citation, Paper, Quote, QuoteRef, Statement, Usage
 from rag_assistant.ui.book import MOST_CHARACTERS, Book, Chat, Exchange, read
 
 PAPER = Paper("p", "Title", "It holds. It is fast.", ("Ada",), 2024, "ICML", "https://example.org")
@@ -17,7 +17,7 @@ ANSWER = Answer(
     "Q?",
     "answered",
     "It holds. [1]",
-    (Statement("It holds. [1]", 0, 13, (1,)),),
+    (Statement("It holds. [1]", 0, 13, (1,), quotes=(QuoteRef(1, 0, 9),)),),
     (Citation(1, PAPER, (Quote("It holds.", 0, 9),)),),
     nearest=(PAPER,),
     considered=3,
@@ -30,7 +30,7 @@ BOOK = Book(
 )
 _NAMES = (
     "version open chats id exchanges question answer status text statements citations paper quotes start end support"
-    " number title usage timings_ms"
+    " number title usage timings_ms draft citation"
 ).split()
 _JSON = st.recursive(
     st.none() | st.booleans() | st.integers(-5, 5) | st.floats(allow_nan=False) | st.text(max_size=5),
@@ -45,6 +45,15 @@ def test_a_book_comes_back_as_it_was() -> None:
     assert back.chat.exchanges[0].liked is True
     assert back.chat.exchanges[1].pending
     assert back.write() == BOOK.write()
+
+
+def test_what_was_written_of_a_stopped_answer_comes_back_with_its_sources() -> None:
+    draft = Answer("Q?", "", "answered", ANSWER.text, ANSWER.statements, ANSWER.citations)
+    book = Book((Chat("c1", "", (Exchange("Q?", draft=draft, stopped=True),)),), "c1")
+    back = read(json.loads(json.dumps(book.write()))).chat.exchanges[0]
+    assert back.draft == draft
+    assert back.stopped
+    assert not back.pending
 
 
 def test_a_quote_that_is_not_in_the_abstract_is_dropped() -> None:
@@ -83,6 +92,6 @@ def test_anything_can_be_read(stored: object) -> None:
     assert isinstance(read(stored), Book)
     if isinstance(stored, dict):
         assert isinstance(read({**stored, "version": 1}), Book)
-        exchange = {"question": "q", "answer": stored, "nearest": [stored]}
+        exchange = {"question": "q", "answer": stored, "nearest": [stored], "draft": stored}
         made = {"version": 1, "chats": [{"id": "a", "exchanges": [exchange]}], "open": "a"}
         assert read(made).chat.exchanges[0].question == "q"

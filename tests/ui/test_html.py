@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rag_assistant.html import answer_html, nearest_html, sources_html, text_html, to_html, to_linked_markdown
+from rag_assistant.html import answer_html, nearest_html, sources_html, to_html, to_linked_markdown
 from rag_assistant.inline import Mark, inline, settled
-from rag_assistant.types import Answer, Citation, Paper, Quote, Statement
+from rag_assistant.types import Answer, Citation, Paper, Quote, QuoteRef, Statement
 from tests.browser.payloads import ADDRESSES, PAYLOADS
 
 ABSTRACT = "We study *Byzantine* clients. The rate is $O(1/T)$ and it holds. It costs $5 and $6."
@@ -85,21 +85,32 @@ def _quoted(*sentences: str) -> Answer:
     text, statements = "", []
     for sentence in sentences:
         text += " " if text else ""
-        statements.append(Statement(f"{sentence} [1]", len(text), len(text) + len(sentence) + 4, (1,)))
+        ref = QuoteRef(1, ABSTRACT.index(sentence), ABSTRACT.index(sentence) + len(sentence))
+        statements.append(Statement(f"{sentence} [1]", len(text), len(text) + len(sentence) + 4, (1,), quotes=(ref,)))
         text += f"{sentence} [1]"
     return _answer(text, tuple(statements), (Citation(1, PAPER, quotes),))
 
 
 def test_each_marker_points_at_the_quote_of_its_own_sentence() -> None:
     html = answer_html(_quoted("We study *Byzantine* clients.", "It costs $5 and $6."), prefix="t3")
-    assert re.findall(r'href="(#t3-s1)" data-q="(\d)"', html) == [("#t3-s1", "0"), ("#t3-s1", "1")]
+    assert re.findall(r'href="(#t3-s1)" data-q="(\d+)"', html) == [("#t3-s1", "0"), ("#t3-s1", "65")]
     assert 'aria-label="Source 1: On *Rates*"' in html
+
+
+def test_a_marker_points_at_what_its_statement_rests_on_and_not_at_what_others_do() -> None:
+    answer = _quoted("We study *Byzantine* clients.", "It costs $5 and $6.")
+    reworded = Statement("They cost $5. [1]", 0, 17, (1,), quotes=answer.statements[1].quotes)
+    record = Statement("Ada L. wrote it. [1]", 18, 38, (1,), basis="bibliography")
+    plain = Statement("Both. [1]", 39, 48, (1,))
+    text = " ".join(one.text for one in (reworded, record, plain))
+    html = answer_html(_answer(text, (reworded, record, plain), answer.citations))
+    assert re.findall('data-q="([0-9 ]*)"', html) == ["65", "", "0 65"]
 
 
 def test_the_abstract_highlights_exactly_the_quotes() -> None:
     answer = _quoted("We study *Byzantine* clients.", "The rate is $O(1/T)$ and it holds.")
     found = _safe(sources_html(answer, prefix="t0"))
-    assert found.marked == {0: "We study Byzantine clients.", 1: "The rate is $O(1/T)$ and it holds."}
+    assert found.marked == {0: "We study Byzantine clients.", 30: "The rate is $O(1/T)$ and it holds."}
     assert "ICML 2024" in found.text
     assert "2024" not in found.text.replace("ICML 2024", "")
 
@@ -134,7 +145,6 @@ def test_only_addresses_of_papers_are_links() -> None:
     first = Statement(text[:cut], 0, cut, (), "supported")
     statements = (first, Statement(text[cut + 1 :], cut + 1, len(text), (), "uncited"))
     assert _safe(answer_html(_answer(text, statements))).hrefs == ["https://example.org/a"]
-    assert _safe(text_html(text)).hrefs == []
 
 
 def test_lists_and_paragraphs() -> None:
@@ -219,7 +229,7 @@ def test_hostile_text_stays_text_in_every_field(payload: str) -> None:
         sources_html(answer, ask_about=True),
         nearest_html(answer, ask_about=True),
         to_html(answer),
-        text_html(payload),
+        answer_html(_answer(payload)),
         inline(payload),
     ):
         _safe(html)
@@ -234,7 +244,7 @@ def test_any_text_is_well_formed_and_marks_hold_their_span(text: str, data: st.D
     plain = _Reader(f"<div>{inline(text)}</div>")
     assert found.text == plain.text
     assert found.marked.get(0, "") in plain.text
-    _safe(f"<div>{text_html(text)}</div>")
+    _safe(f"<div>{answer_html(_answer(text))}</div>")
     assert text.startswith(settled(text))
 
 

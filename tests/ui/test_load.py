@@ -33,7 +33,7 @@ class _Visitor:
     def ask(self, question: str, stored: Any = None) -> list[Any]:
         """The outputs at the end: store, conversation, under way, sources, chats."""
         body = {
-            "data": [stored, None, 5, None, None, [], []],
+            "data": [stored, None, 5, None, None, None, [], []],
             "event_data": {"question": question},
             "fn_index": self._ask,
             "session_hash": self._name,

@@ -1,10 +1,11 @@
-// What the page does by itself: asking, following markers, drawers, mathematics. Everything else is the server's.
+// What the page does by itself: asking, drawers, chats. Following markers is in sources.js; the rest is the server's.
 window.rag = (() => {
   "use strict";
   const $ = (selector, root = document) => root.querySelector(selector);
   const $$ = (selector, root = document) => [...root.querySelectorAll(selector)];
   const KEY = "rag-assistant-chats", THEME = "rag-assistant-theme", DRAFT = "rag-assistant-draft";
-  let send = null, running = false, edit = null, about = null, lastCite = null, pinned = null, stale = false;
+  let send = null, running = false, edit = null, about = null, stale = false;
+  const sources = window.ragSources;
 
   // --- theme: as the system says, until someone chooses
   const dark = () => (localStorage.getItem(THEME) || (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light")) === "dark";
@@ -34,7 +35,7 @@ window.rag = (() => {
     if (edit !== null) job.edit = edit;
     if (about !== null) job.about = about;
     setRunning(true);
-    pinned = null;
+    sources.latest(edit);
     unchip();
     question().value = "";
     fit();
@@ -57,88 +58,6 @@ window.rag = (() => {
     const count = last ? new Set($$("a.cite", last).map(a => a.getAttribute("href"))).size : 0;
     const status = last && $(".status, .trouble p, .note", last);
     say(status ? status.textContent : `The answer is ready, with ${count} source${count === 1 ? "" : "s"}.`);
-  }
-
-  // --- sources
-  function showSet() {
-    const sets = $$("#sources .set");
-    if (!sets.length) return;
-    const wanted = sets.find(s => s.dataset.turn === pinned) || sets[sets.length - 1];
-    sets.forEach(s => { s.hidden = s !== wanted; });
-    $$("#conversation .turn").forEach(t => t.classList.toggle("chosen", sets.length > 1 && t.dataset.turn === wanted.dataset.turn));
-  }
-  const numbers = link => (link.dataset.q || "").split(" ").filter(Boolean);
-  function follow(link) {
-    const id = link.getAttribute("href").slice(1);
-    const card = document.getElementById(id);
-    if (!card) return;
-    lastCite = link;
-    pinned = card.closest(".set").dataset.turn;
-    showSet();
-    $$("mark.on").forEach(m => m.classList.remove("on"));
-    $$(".source.on").forEach(s => s.classList.remove("on"));
-    card.classList.add("on");
-    $("details.abstract", card).open = true;
-    const wanted = numbers(link);
-    const marks = $$("mark", card).filter(m => wanted.includes(m.dataset.q));
-    marks.forEach(m => m.classList.add("on"));
-    back(card);
-    const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
-    card.focus({ preventScroll: true });
-    const end = marks.length ? marks[marks.length - 1].getBoundingClientRect().bottom : 0;
-    const whole = end - card.getBoundingClientRect().top < innerHeight - 120; // from the title to the words
-    (whole ? card : marks[0]).scrollIntoView({ block: whole ? "start" : "center", behavior: still ? "auto" : "smooth" });
-  }
-  function back(card) {
-    $$(".back").forEach(b => b.remove());
-    const button = document.createElement("button");
-    button.type = "button"; button.className = "quiet back"; button.dataset.do = "back";
-    button.textContent = "Back to the sentence";
-    card.append(button);
-  }
-  function goBack() {
-    if (!lastCite || !lastCite.isConnected) return;
-    lastCite.focus({ preventScroll: true });
-    lastCite.scrollIntoView({ block: "center" });
-  }
-
-  // --- the quoted words beside a marker
-  let tip = null;
-  function showTip(link) {
-    hideTip();
-    if (link.title) { link.dataset.tip = link.title; link.removeAttribute("title"); }
-    const card = document.getElementById(link.getAttribute("href").slice(1));
-    tip = document.createElement("div");
-    tip.id = "tip"; tip.setAttribute("role", "tooltip");
-    const quotes = card ? $$(".quotes li", card).filter(li => numbers(link).includes(li.dataset.q)) : [];
-    if (card) { const title = document.createElement("strong"); title.textContent = $("h3", card).textContent; tip.append(title); }
-    quotes.forEach(li => { const p = document.createElement("p"); p.append(...[...li.cloneNode(true).childNodes]); tip.append(p); });
-    if (!quotes.length) { const p = document.createElement("p"); p.textContent = link.dataset.tip || "From the bibliography."; tip.append(p); }
-    document.body.append(tip);
-    link.setAttribute("aria-describedby", "tip");
-    const at = link.getBoundingClientRect(), box = tip.getBoundingClientRect();
-    tip.style.left = `${Math.max(8, Math.min(at.left - 20, innerWidth - box.width - 8))}px`;
-    tip.style.top = `${at.top - box.height - 8 > 8 ? at.top - box.height - 8 : at.bottom + 8}px`;
-  }
-  function hideTip() { if (tip) { tip.remove(); tip = null; $$("a.cite[aria-describedby]").forEach(a => a.removeAttribute("aria-describedby")); } }
-
-  // --- mathematics, with the KaTeX that Gradio ships
-  let katex = null;
-  async function typeset(root) {
-    const todo = $$(".math:not([data-done])", root);
-    if (!todo.length) return;
-    const meta = $('meta[name="rag-katex"]');
-    if (!katex && meta) katex = import(new URL(meta.content, document.baseURI).href).then(m => m.default, () => null);
-    const library = await katex;
-    if (!library) return;
-    todo.forEach(span => {
-      if (!span.isConnected || span.dataset.done) return;
-      span.dataset.source = span.textContent;
-      span.dataset.done = "1";
-      try {
-        library.render(span.dataset.tex, span, { displayMode: span.dataset.display === "1", throwOnError: true, trust: false, strict: "ignore", maxExpand: 200, maxSize: 20 });
-      } catch { span.textContent = span.dataset.source; }
-    });
   }
 
   // --- drawers
@@ -199,12 +118,12 @@ window.rag = (() => {
     retry: b => { edit = Number(b.dataset.turn); about = null; ask($(".question h2 ~ [data-do=edit]", b.closest(".turn")).dataset.question); },
     about: b => { about = b.dataset.paper; edit = null; chip(`Only: ${b.dataset.title}`); question().focus(); },
     unchip: () => { unchip(); question().focus(); },
-    stop, back: goBack,
+    stop, back: sources.goBack,
     copy: b => { const menu = b.closest("details"); if (menu) menu.open = false; copy(b.dataset.copy); },
     export: b => { b.closest("details").open = false; send.act({ do: "export", turn: Number(b.dataset.turn), kind: b.dataset.kind }); },
     feedback: b => send.act({ do: "feedback", turn: Number(b.dataset.turn), value: b.dataset.value }),
-    new: () => { if (!running) { closeDrawers(); pinned = null; send.act({ do: "new" }); question().focus(); } },
-    open: b => { if (!running) { closeDrawers(); pinned = null; send.act({ do: "open", chat: b.dataset.chat }); } },
+    new: () => { if (!running) { closeDrawers(); sources.latest(0); send.act({ do: "new" }); question().focus(); } },
+    open: b => { if (!running) { closeDrawers(); sources.latest(0); send.act({ do: "open", chat: b.dataset.chat }); } },
     rename,
     "export-chat": b => send.act({ do: "export-chat", chat: b.dataset.chat }),
     delete: b => {
@@ -216,7 +135,7 @@ window.rag = (() => {
 
   document.addEventListener("click", event => {
     const cite = event.target.closest("a.cite");
-    if (cite) { event.preventDefault(); hideTip(); follow(cite); return; }
+    if (cite) { event.preventDefault(); sources.follow(cite); return; }
     const button = event.target.closest("[data-do]");
     if (button && !button.disabled) { actions[button.dataset.do]?.(button); return; }
     $$("details.menu[open]").forEach(d => { if (!d.contains(event.target)) d.open = false; });
@@ -233,19 +152,14 @@ window.rag = (() => {
     if (event.target.id === "question" && event.key === "Enter" && !event.shiftKey && !event.isComposing) { event.preventDefault(); ask(event.target.value); }
     if (event.key === "Escape") {
       if (listWasOpen) return;
-      if (tip) hideTip();
-      else if ($(".drawer.open")) { const opener = $(`[data-drawer="${$(".drawer.open").id}"]`); closeDrawers(); opener?.focus(); }
+      if (sources.hideTip()) return;
+      if ($(".drawer.open")) { const opener = $(`[data-drawer="${$(".drawer.open").id}"]`); closeDrawers(); opener?.focus(); }
       else if (running) stop();
-      else if (event.target.closest?.("#sources")) goBack();
+      else if (event.target.closest?.("#sources")) sources.goBack();
       else if (edit !== null || about !== null) unchip();
     }
   });
   document.addEventListener("input", event => { if (event.target.id === "question") fit(); });
-  for (const [on, off] of [["mouseover", "mouseout"], ["focusin", "focusout"]]) {
-    document.addEventListener(on, event => { const cite = event.target.closest?.("a.cite"); if (cite) showTip(cite); });
-    document.addEventListener(off, event => { if (event.target.closest?.("a.cite")) hideTip(); });
-  }
-  addEventListener("scroll", hideTip, true);
   // Another tab changed the chats: what this one holds is old.
   addEventListener("storage", event => {
     if (event.key !== KEY || event.newValue === null) return;
@@ -264,8 +178,8 @@ window.rag = (() => {
   addEventListener("scroll", () => { following = innerHeight + scrollY > document.documentElement.scrollHeight - 160; });
   const watch = new MutationObserver(changes => {
     const at = name => changes.some(c => { const e = c.target.nodeType === 1 ? c.target : c.target.parentElement; return e && e.closest(name); });
-    if (at("#conversation, #live, #sources")) typeset(document);
-    if (changes.some(c => c.type === "childList") && at("#sources, #conversation")) showSet();
+    if (at("#conversation, #live, #sources")) sources.typeset(document);
+    if (changes.some(c => c.type === "childList") && at("#sources, #conversation, #live")) sources.restore();
     if (at("#live")) {
       const live = $("#live .turn");
       if (live) say(live.dataset.stage);
@@ -286,7 +200,8 @@ window.rag = (() => {
     document.documentElement.lang = "en";
     paint();
     watch.observe($("#page"), { childList: true, subtree: true, characterData: true });
-    typeset(document);
+    sources.typeset(document);
+    sources.restore();
     question().value = sessionStorage.getItem(DRAFT) || "";
     sessionStorage.removeItem(DRAFT);
     fit();

@@ -1,0 +1,149 @@
+"""One question under way: what is written of it so far, and what becomes of it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass, field
+
+from rag_assistant.errors import InputError, RagError
+from rag_assistant.types import (
+    Answer,
+    Citation,
+    Filters,
+    FinalEvent,
+    Length,
+    StageEvent,
+    Statement,
+    TextEvent,
+    Turn,
+)
+from rag_assistant.ui.book import Exchange
+from rag_assistant.ui.service import Service
+
+_PAUSE = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """What the settings drawer holds."""
+
+    backend: str | None
+    k: int | None
+    length: Length | None
+    first_year: int | None
+    last_year: int | None
+    venues: tuple[str, ...]
+    authors: tuple[str, ...]
+
+    @classmethod
+    def sent(
+        cls,
+        backend: str | None,
+        k: float | None,
+        length: Length | None,
+        first_year: str | float | None,
+        last_year: str | float | None,
+        venues: list[str] | None,
+        authors: list[str] | None,
+    ) -> Choices:
+        """From what the page's controls send.
+
+        Raises:
+            InputError: A year is none.
+        """
+        return cls(
+            backend,
+            int(k) if k is not None else None,
+            length or None,
+            _year(first_year),
+            _year(last_year),
+            _named(venues),
+            _named(authors),
+        )
+
+    def filters(self, about: str = "") -> Filters | None:
+        """The filters that are set; ``about`` is the id of one paper."""
+        years = (self.first_year, self.last_year) if self.first_year or self.last_year else None
+        return Filters(years, self.venues, self.authors, (about,) if about else ()) or None
+
+
+@dataclass(slots=True)
+class Asking:
+    """A question on its way to an answer.
+
+    Attributes:
+        stage, detail: How far it is.
+    """
+
+    question: str
+    stage: str = "searching"
+    detail: str = ""
+    _text: str = ""
+    _statements: list[Statement] = field(default_factory=list)
+    _citations: dict[int, Citation] = field(default_factory=dict)
+    _answer: Answer | None = None
+
+    async def run(
+        self, service: Service, choices: Choices, history: Sequence[Turn], about: str
+    ) -> AsyncIterator[tuple[Answer | None, bool]]:
+        """What is written of it, and whether sources came with that; twenty times a second at most."""
+        async with service.turn():
+            assistant = await service.assistant(choices.backend)
+            stream = assistant.astream(
+                self.question, history=history, k=choices.k, filters=choices.filters(about), length=choices.length
+            )
+            shown, cited = 0.0, 0
+            async for event in stream.events():
+                if isinstance(event, FinalEvent):
+                    self._answer = event.answer
+                    return
+                if isinstance(event, StageEvent):
+                    self.stage, self.detail = event.stage, event.detail
+                elif isinstance(event, TextEvent):
+                    self._add(event)
+                    if time.monotonic() - shown < _PAUSE:
+                        continue
+                else:
+                    continue
+                shown = time.monotonic()
+                yield self.draft, len(self._statements) > cited
+                cited = len(self._statements)
+
+    def _add(self, event: TextEvent) -> None:
+        self._text += event.text
+        if event.statement is not None:
+            self._statements.append(event.statement)
+        self._citations |= {citation.number: citation for citation in event.citations}
+
+    @property
+    def draft(self) -> Answer | None:
+        """What is written so far, with its sources."""
+        if not self._text:
+            return None
+        citations = tuple(self._citations[number] for number in sorted(self._citations))
+        return Answer(self.question, "", "answered", self._text, tuple(self._statements), citations)
+
+    def finished(self) -> Exchange:
+        """The exchange with its answer."""
+        if self._answer is None:
+            raise RagError("The answer broke off.", hint="ask again")
+        return Exchange(self.question, self._answer, self._answer.to_dict())
+
+    def failed(self, message: str, hint: str) -> Exchange:
+        """The exchange with what went wrong, and what had been written before that."""
+        return Exchange(self.question, draft=self.draft, error=message, hint=hint)
+
+
+def _named(values: list[str] | None) -> tuple[str, ...]:
+    """Without the empty text that a drop-down adds when it loses focus."""
+    return tuple(value for value in values or () if value.strip())
+
+
+def _year(value: str | float | None) -> int | None:
+    text = str(value or "").strip()
+    if not text:
+        return None
+    if not text.isdecimal():
+        raise InputError(f"{text!r} is not a year.", hint="choose one in the settings, or clear the filters")
+    return int(text)
