@@ -78,7 +78,8 @@ BIBLIOGRAPHY_WORDS = frozenset(
     """wrote write written writes writer writers coauthor coauthors coauthored authored link links url page webpage
     website openreview pdf proceedings doi year date published publication venue conference journal title titled
     developed invented created introduced behind first last lead senior read download old recent come appear
-    appeared who""".split()
+    appeared who cited citations citation often affiliation affiliations affiliated university universities institute
+    institution institutions""".split()
 )
 """Words that say which field of a record is asked for; they don't say of which paper."""
 
@@ -198,7 +199,7 @@ def _clauses(question: str) -> tuple[str, ...]:
     seam = SECOND_CLAUSE.search(question)
     if seam is None:
         return (question,)
-    first, second = question[: seam.start()], question[seam.end() :]
+    first, second = question[: seam.start()].strip(), question[seam.end() :].strip()
     asks = ASKS.search(first) and len(second.split()) >= LEAST_CLAUSE
     if not asks or not _has_content(first) or not _has_content(second):
         return (question,)

@@ -225,7 +225,8 @@ def test_no_text_breaks_the_reading(text: str) -> None:
     assert bool(asked) == bool(clean(text))
     for part in asked:
         assert part == part.strip()
-        assert part in clean(text) or part == asked_part(clean(text))
+        # "A and which B?" is read as "A?" and "Which B?".
+        assert part.rstrip("?").casefold() in clean(text).casefold() or part == asked_part(clean(text))
 
 
 REPEATED = [

@@ -20,6 +20,8 @@ TOPIC_SHARE = 0.5
 """What a word weighs in the choice of a sentence if the title says it already: all sentences are about that."""
 CONTRIBUTION_BONUS = 0.05
 NOVELTY_MALUS = 0.15
+AVAILABILITY_MALUS = 0.4
+"""Where code or data lie is rarely what a question without these words is after."""
 GAIN = 0.07
 """A further sentence must raise the weighted coverage of the question by this much, or nearly tie with the best."""
 TIE = 0.02
@@ -28,6 +30,14 @@ _CONTRIBUTION = re.compile(
     r"\b(?:we|our|this\s+(?:paper|work|study)|results?|experiments?|theory)\b[^.]{0,60}?\b"
     r"(?:propos|introduc|present|show|prove|provid|"
     r"develop|deriv|establish|find|found|reveal|demonstrat|achiev|analy[sz]|investigat|design|observ|indicat|suggest|validat)\w*",
+    re.IGNORECASE,
+)
+_AVAILABILITY = re.compile(
+    r"\b(?:code|codes|data|datasets?|models?|weights|implementations?|demos?|samples?|page|website)\b.{0,80}(?:https?://|github|\bavailable\b)",
+    re.IGNORECASE,
+)
+_ASKS_AVAILABILITY = re.compile(
+    r"\b(?:code|available|availability|link|url|where|github|repository|download|release\w*|open|samples?|demo)\b",
     re.IGNORECASE,
 )
 _MARKUP = re.compile(r"[*$^_{}\\]")
@@ -50,13 +60,26 @@ def sentence_score(form: QuestionForm, words: tuple[QuestionWord, ...], paper: P
         score += TYPE_BONUS
     if form.answer_type == "reason" and _REASON.search(text):
         score += TYPE_BONUS / 2
-    if len(words) <= MAX_DEFINED and any(f"({word.text}" in plain for word in words if word.named):
+    if len(words) <= MAX_DEFINED and any(_defines(plain, word) for word in words):
         score += DEFINITION_BONUS
+    if _AVAILABILITY.search(text) and not _ASKS_AVAILABILITY.search(form.text):
+        score -= AVAILABILITY_MALUS
     if _NOVELTY.search(text):
         score -= NOVELTY_MALUS
     elif _CONTRIBUTION.search(text):
         score += CONTRIBUTION_BONUS
     return score
+
+
+def _defines(sentence: str, word: QuestionWord) -> bool:
+    """Whether a sentence spells a name out or says what a thing is: "(CTMA)", "we introduce QuIP", "grokking is a"."""
+    if word.named and f"({word.text}" in sentence:
+        return True
+    name = re.escape(word.text)
+    return bool(
+        re.search(rf"\b(?:introduc|propos|present|develop)\w*\s+(?:\S+\s+){{0,5}}?\W?{name}\b", sentence, re.IGNORECASE)
+        or re.search(rf"\b{name}\b\W*(?:\S+\s+){{0,3}}?(?:is|are)\s+(?:an?|the)\b", sentence, re.IGNORECASE)
+    )
 
 
 def _aspect(words: tuple[QuestionWord, ...], paper: PaperEvidence) -> tuple[QuestionWord, ...]:

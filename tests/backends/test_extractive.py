@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
+from collections.abc import Iterator
 from typing import get_args
 
 import pytest
@@ -274,3 +276,70 @@ def test_a_short_list_is_cut_and_says_so(assistant: Assistant) -> None:
 def test_an_unknown_length_is_refused(assistant: Assistant) -> None:
     with pytest.raises(InputError, match="'epic' is no length"):
         assistant.ask("What is CTMA?", length="epic")  # type: ignore[arg-type]
+
+
+MADE = (
+    {
+        "id": "quark",
+        "title": "Quark: Cheaper Caches",
+        "abstract": "Serving is slow. Caches of QUARK hold keys that nobody reads. We introduce QUARK, a cache that "
+        "drops unread keys. We give it to farmers and collect 4,000 traces. "
+        "As proposed by Lee and Kim (2021), a tree is "
+        "kept. Our code is available at https://example.org/quark.",
+        "authors": ["Ada Lovelace"],
+        "year": 2024,
+    },
+    {
+        "id": "mill",
+        "title": "Grinding Grain with Neural Policies",
+        "abstract": "We grind grain with neural policies. Yields rise by 12% in 30 mills. A second policy sorts husks.",
+        "authors": ["Bo Beck"],
+        "year": 2023,
+    },
+)
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Assistant]:
+    folder = tmp_path_factory.mktemp("made")
+    (folder / "made.jsonl").write_text("\n".join(map(json.dumps, MADE)), encoding="utf-8")
+    with Assistant.open(index=folder / "index", corpus=folder / "made.jsonl") as assistant:
+        yield assistant
+
+
+def test_what_a_thing_is_isn_t_where_its_code_lies(made: Assistant) -> None:
+    assert made.ask("What is QUARK?").text.startswith("We introduce QUARK")
+    assert "example.org" in made.ask("Where is the code of QUARK available?").text
+
+
+def test_a_count_is_of_what_was_asked(made: Assistant) -> None:
+    assert "4,000" in made.ask("How many traces does QUARK collect?").text
+    assert made.ask("How many farmers was QUARK given to?").status == "not_in_abstracts"
+
+
+def test_a_share_needs_a_percentage(made: Assistant) -> None:
+    assert "12%" in made.ask("By what percentage do the yields of grinding grain rise?").text
+    assert made.ask("What percentage of unread keys does QUARK drop?").status == "not_in_abstracts"
+
+
+def test_who_proposed_it_is_told_by_the_sentence_that_credits_just_that(made: Assistant) -> None:
+    assert "Lee and Kim" in made.ask("Who proposed keeping a tree?").text
+
+
+@pytest.mark.parametrize("asked", ["How often has the paper on QUARK been cited?", "Which institution is QUARK of?"])
+def test_what_no_record_holds_is_refused(made: Assistant, asked: str) -> None:
+    answer = made.ask(asked)
+    assert answer.status == "not_in_abstracts"
+    assert "record" in answer.text
+
+
+def test_two_questions_in_one_sentence_are_answered_apart(made: Assistant) -> None:
+    answer = made.ask("Which paper drops unread keys, and which one sorts husks?")
+    assert answer.status == "answered"
+    assert cited(answer) == ["quark", "mill"]
+
+
+def test_a_paper_that_matches_far_less_doesn_t_answer_in_place_of_the_best(made: Assistant) -> None:
+    answer = made.ask("What percentage of the traces that QUARK collects from farmers is kept in its cache?")
+    assert answer.status == "not_in_abstracts"
+    assert answer.nearest[0].id == "quark"
