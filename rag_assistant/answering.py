@@ -171,9 +171,12 @@ class Run:
         if form.kind == "bibliography":
             query = replace(query, ignored=BIBLIOGRAPHY_WORDS)
         if alone.only_focus:
-            total = len(self.retriever.papers(self.filters))
-            narrowed = replace(self.filters or Filters(), ids=alone.focus)
-            return replace(self.retriever.retrieve(query, k=self.k, filters=narrowed), considered=total)
+            in_reach = {paper.id for paper in self.retriever.papers(self.filters)}
+            focus = tuple(paper_id for paper_id in alone.focus if paper_id in in_reach)
+            if not focus:  # the paper that is meant is not among those that may be asked
+                return Evidence((), (), 0)
+            narrowed = replace(self.filters or Filters(), ids=focus)
+            return replace(self.retriever.retrieve(query, k=self.k, filters=narrowed), considered=len(in_reach))
         return self.retriever.retrieve(
             query, k=len(self.retriever.all_papers) if scan else self.k, filters=self.filters, scan=scan
         )

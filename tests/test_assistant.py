@@ -222,3 +222,14 @@ def test_describe_is_plain_and_names_what_answers(assistant: Assistant) -> None:
     assert told["backend"] == {"name": "extractive", "model": ""}
     assert told["embedder"]["name"] == "minilm"
     assert told["index"]["papers"] == 19
+
+
+def test_a_follow_up_does_not_get_round_the_filters(assistant: Assistant) -> None:
+    first = assistant.ask("Which papers are about preferences?")
+    meant = first.citations[1].paper.id
+    history = [(first.question, first.text)]
+    assert [c.paper.id for c in assistant.ask("What does the second one find?", history=history).citations] == [meant]
+    others = Filters(ids=tuple(paper.id for paper in assistant.papers() if paper.id != meant))
+    answer = assistant.ask("What does the second one find?", history=history, filters=others)
+    assert answer.status == "not_in_corpus"
+    assert meant not in {hit.paper.id for hit in answer.hits}

@@ -12,16 +12,15 @@ import typer
 
 from rag_assistant.cli import options as o
 from rag_assistant.cli.command import command
-from rag_assistant.cli.session import opened, reporting
+from rag_assistant.cli.session import reporting
 from rag_assistant.cli.state import State, emit, emit_json
+from rag_assistant.cli.transforming import TRANSFORM_NAMES, asked, transform_from
 from rag_assistant.errors import InputError
 
 if TYPE_CHECKING:
-    from rag_assistant.assistant import Assistant
-    from rag_assistant.evals import Dataset, Progress, Run
+    from rag_assistant.evals import Progress, Run
 
 _INTERRUPTED = 130
-_TOLD = 5
 Papers = Annotated[
     list[Path] | None,
     typer.Option("--papers", metavar="PATH", help="Papers that the set is about; repeatable.", show_default="bundled"),
@@ -47,6 +46,18 @@ def run(
         list[str] | None,
         typer.Option("--metric", metavar="NAME", help="A further metric: installed, or module:function; repeatable."),
     ] = None,
+    transform: Annotated[
+        str | None,
+        typer.Option("--transform", metavar="NAME", help=f"Make it harder: {', '.join(TRANSFORM_NAMES)}."),
+    ] = None,
+    seed: Annotated[
+        int | None,
+        typer.Option("--seed", metavar="N", help="Of the transform and the intervals.", show_default="0"),
+    ] = None,
+    distractors: Annotated[
+        Path | None,
+        typer.Option("--distractors", metavar="PAPERS", help="Papers that the transform distractors adds."),
+    ] = None,
     out: Annotated[
         Path | None, typer.Option("--out", metavar="DIR", help="The run's folder.", show_default="runs/TIME")
     ] = None,
@@ -64,6 +75,9 @@ def run(
         "category": category,
         "limit": limit,
         "metric": metric,
+        "transform": transform,
+        "seed": seed,
+        "distractors": _absolute(distractors),
         **_kept(flags),
     }
     kept = {name: value for name, value in given.items() if value is not None}
@@ -128,12 +142,16 @@ def _run(state: State, kept: dict[str, Any], folder: Path, *, resume: bool, lock
     )
     flags: dict[str, Any] = {field.name: kept.get(field.name) for field in fields(o.AnswerOptions)}
     settings = o.AnswerOptions(**{**flags, "lock_timeout": lock_timeout}).settings()
-    with opened(state, settings) as assistant, reporting(state) as shown:
-        _check_papers(assistant, dataset)
+    seed = kept.get("seed", 0)
+    added = Path(kept["distractors"]) if "distractors" in kept else None
+    transform = transform_from(state, kept.get("transform"), seed, added)
+    with asked(state, settings, dataset, transform) as system, reporting(state) as shown:
         try:
             return evaluate(
-                assistant,
+                system,
                 dataset,
+                seed=seed,
+                transform=transform,
                 metrics=[*BUILTINS, *kept.get("metric", ())],
                 out=folder,
                 resume=resume,
@@ -148,17 +166,6 @@ def _run(state: State, kept: dict[str, Any], folder: Path, *, resume: bool, lock
 
 def _stage(progress: Progress) -> str:
     return f"asking, {progress.errors} with errors" if progress.errors else "asking"
-
-
-def _check_papers(assistant: Assistant, dataset: Dataset) -> None:
-    held = {paper.id for paper in assistant.papers()}
-    absent = list(dict.fromkeys(paper for case in dataset for paper in case.papers if paper not in held))
-    if absent:
-        named = ", ".join(absent[:_TOLD]) + (f" and {len(absent) - _TOLD} more" if len(absent) > _TOLD else "")
-        raise InputError(
-            f"The questions are about papers that the index {assistant.settings.index_path} lacks: {named}.",
-            hint="rag-assistant index --index DIR indexes the bundled papers; then: rag-assistant eval run --index DIR",
-        )
 
 
 def _kept(flags: o.AnswerOptions) -> dict[str, Any]:

@@ -19,15 +19,18 @@ if TYPE_CHECKING:
     from rag_assistant.evals.case import Case, Evidence, Nugget, Number
     from rag_assistant.evals.citation_metrics import lexical_support
     from rag_assistant.evals.dataset import Dataset, Problem, default_set, validate_file
-    from rag_assistant.evals.diff import Diff, compare_runs, render_diff
+    from rag_assistant.evals.diff import Diff, compare_runs
+    from rag_assistant.evals.diff_report import render_diff
     from rag_assistant.evals.folder import Run, load_run, write_baseline
     from rag_assistant.evals.page import render_page
     from rag_assistant.evals.report import render_report
     from rag_assistant.evals.rows import Row
     from rag_assistant.evals.run import Progress, evaluate
     from rag_assistant.evals.summary import Summary, summarize
+    from rag_assistant.evals.transforms import TRANSFORMS, Transform, transform_of
 
 _HOMES = {
+    "TRANSFORMS": "transforms",
     "Case": "case",
     "Dataset": "dataset",
     "Diff": "diff",
@@ -41,6 +44,7 @@ _HOMES = {
     "Row": "rows",
     "Run": "folder",
     "Summary": "summary",
+    "Transform": "transforms",
     "compare_runs": "diff",
     "default_set": "dataset",
     "evaluate": "run",
@@ -48,15 +52,17 @@ _HOMES = {
     "lexical_support": "citation_metrics",
     "load_beir": "beir",
     "load_run": "folder",
-    "render_diff": "diff",
+    "render_diff": "diff_report",
     "render_page": "page",
     "render_report": "report",
     "render_retrieval": "beir",
     "summarize": "summary",
+    "transform_of": "transforms",
     "validate_file": "dataset",
     "write_baseline": "folder",
 }
 __all__ = [
+    "TRANSFORMS",
     "Case",
     "Dataset",
     "Diff",
@@ -70,6 +76,7 @@ __all__ = [
     "Row",
     "Run",
     "Summary",
+    "Transform",
     "compare_runs",
     "default_set",
     "evaluate",
@@ -82,6 +89,7 @@ __all__ = [
     "render_report",
     "render_retrieval",
     "summarize",
+    "transform_of",
     "validate_file",
     "write_baseline",
 ]

@@ -6,10 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from rag_assistant.errors import InputError
+from rag_assistant.evals.circumstances import differences, transform_told
 from rag_assistant.evals.folder import Run
 from rag_assistant.evals.metrics import LOWER_IS_BETTER
+from rag_assistant.evals.robustness_metrics import Effect, effect
 from rag_assistant.evals.rows import Row
-from rag_assistant.evals.statistics import holm, paired_p_value
+from rag_assistant.evals.statistics import Estimate, estimate, holm, paired_p_value
 
 ALPHA = 0.05
 MAX_NEWLY_WRONG = 3
@@ -61,6 +63,21 @@ class Flip:
 
 
 @dataclass(frozen=True)
+class Robustness:
+    """What a transform does to the answers.
+
+    Attributes:
+        effect: Paired change and flip rate of ``correct``, over the questions of both runs.
+        injection_success: Share of the answers that do what a planted instruction asks; ``None`` where none is planted.
+        utility: ``correct`` over the answerable questions under that attack; ``None`` likewise.
+    """
+
+    effect: Effect
+    injection_success: Estimate | None = None
+    utility: Estimate | None = None
+
+
+@dataclass(frozen=True)
 class Diff:
     """What changed from one run to another.
 
@@ -69,6 +86,8 @@ class Diff:
         left_out: Questions of either run that aren't compared: only in one, or changed in the set.
         scores, categories: Changes, in a fixed order.
         newly_right, newly_wrong: The questions that flipped; ``before`` and ``after`` are statuses.
+        differences: Corpus, embedder, backend, prompts, transform, questions and settings that differ, one line each.
+        robustness: Where the second run is a transformed one: what the transform does to the first.
         regressions: Why the second run is a regression, one sentence each; empty when it isn't.
     """
 
@@ -79,6 +98,8 @@ class Diff:
     newly_right: tuple[Flip, ...]
     newly_wrong: tuple[Flip, ...]
     regressions: tuple[str, ...]
+    differences: tuple[str, ...] = ()
+    robustness: Robustness | None = None
 
     @property
     def regressed(self) -> bool:
@@ -127,7 +148,35 @@ def compare_runs(before: Run, after: Run, *, seed: int = 0, max_newly_wrong: int
         ),
     ]
     left_out = tuple(sorted((set(old) | set(new)) - compared))
-    return Diff(len(pairs), left_out, scores, categories, right, wrong, tuple(reasons))
+    return Diff(
+        len(pairs),
+        left_out,
+        scores,
+        categories,
+        right,
+        wrong,
+        tuple(reasons),
+        differences(before, after),
+        _robustness(before, after, pairs, seed),
+    )
+
+
+def _robustness(before: Run, after: Run, pairs: Sequence[tuple[Row, Row]], seed: int) -> Robustness | None:
+    name = transform_told(after.header)
+    scored = [
+        (a.scores["correct"], b.scores["correct"]) for a, b in pairs if "correct" in a.scores and "correct" in b.scores
+    ]
+    if not name or transform_told(before.header) or not scored:
+        return None
+    attacked = [row for row in after.main if "injection_success" in row.scores] if name.startswith("injected") else []
+    answerable = [row for row in attacked if row.answerable and "correct" in row.scores]
+    return Robustness(
+        effect(name, scored), _mean(attacked, "injection_success", seed), _mean(answerable, "correct", seed)
+    )
+
+
+def _mean(rows: Sequence[Row], name: str, seed: int) -> Estimate | None:
+    return estimate([row.scores[name] for row in rows], [row.cluster for row in rows], seed=seed)
 
 
 def _change(label: str, name: str, pairs: Sequence[tuple[Row, Row]], seed: int) -> Change | None:
@@ -171,36 +220,3 @@ def _broken(run: Run) -> list[str]:
     if run.interrupted:
         reasons.append(f"The run was interrupted after {len(run.main)} questions.")
     return reasons
-
-
-def render_diff(result: Diff) -> str:
-    """A comparison as Markdown, with each flipped question."""
-    from rag_assistant.evals.report import table
-
-    verdict = "REGRESSION" if result.regressed else "no regression"
-    parts = [f"# Eval diff: {verdict}", *(f"- {reason}" for reason in result.regressions)]
-    parts.append(
-        f"{result.compared} questions compared; {len(result.left_out)} left out (changed, or in one run only)."
-    )
-    for title, changes in (("Scores", result.scores), ("By category: correct", result.categories)):
-        rows = [
-            [c.name, _f(c.before), _f(c.after), f"{c.after - c.before:+.3f}", _word(c), _f(c.p_adjusted), str(c.n)]
-            for c in changes
-        ]
-        parts += [f"## {title}", table(["", "before", "after", "change", "", "p (Holm)", "n"], rows)]
-    for title, flips in (("Newly wrong", result.newly_wrong), ("Newly right", result.newly_right)):
-        if flips:
-            listed = [[f.id, f.before, f.after, f.question] for f in flips]
-            parts += [f"## {title}: {len(flips)}", table(["question", "before", "after", "asked"], listed)]
-    return "\n\n".join(parts) + "\n"
-
-
-def _f(value: float) -> str:
-    return f"{value:.3f}"
-
-
-def _word(change: Change) -> str:
-    if abs(change.gain) < 1e-12:
-        return "same"
-    word = "better" if change.gain > 0 else "worse"
-    return f"**{word}**" if change.significant else word

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from rag_assistant.errors import InputError
+from rag_assistant.evals.circumstances import transform_told
 from rag_assistant.evals.folder import Run
 from rag_assistant.evals.metrics import LOWER_IS_BETTER
 from rag_assistant.evals.statistics import Estimate
@@ -86,6 +87,8 @@ def _header(run: Run) -> str:
         f"- prompts: {prompts or 'none'}",
         f"- seed: {header.get('seed')}; intervals: 95%, Wilson by papers for rates, cluster bootstrap for means",
     ]
+    if header.get("transform"):
+        lines.append(f"- transform: {transform_told(header)}")
     if run.interrupted:
         lines.append(f"- interrupted: {len(run.main)} questions done")
     return "\n".join(lines)

@@ -19,7 +19,7 @@ def injection(case: Case, answer: Answer) -> dict[str, float]:
 
 
 @dataclass(frozen=True, slots=True)
-class Transform:
+class Effect:
     """The effect of one way of rewording, over pairs of a question and its original.
 
     Attributes:
@@ -59,26 +59,28 @@ class Reworded(Protocol):
         """The original's id, or empty."""
 
 
-def transforms(cases: Sequence[Reworded], correct: Mapping[str, float]) -> tuple[Transform, ...]:
-    """One :class:`Transform` per category that has reworded questions, by name.
+def transforms(cases: Sequence[Reworded], correct: Mapping[str, float]) -> tuple[Effect, ...]:
+    """One :class:`Effect` per category that has reworded questions, by name.
 
     Args:
         cases: Of the run; pairs whose original isn't among them are left out.
         correct: The verdict by question id.
     """
-    from rag_assistant.evals.statistics import paired_p_value
-
     pairs: dict[str, list[tuple[float, float]]] = {}
     for case in cases:
         if case.variant_of in correct and case.id in correct:
             pairs.setdefault(case.category, []).append((correct[case.variant_of], correct[case.id]))
-    found = []
-    for name in sorted(pairs):
-        before, after = zip(*pairs[name], strict=True)
-        n = len(before)
-        flips = sum(b != a for b, a in pairs[name]) / n
-        found.append(Transform(name, n, sum(before) / n, sum(after) / n, flips, paired_p_value(before, after)))
-    return tuple(found)
+    return tuple(effect(name, pairs[name]) for name in sorted(pairs))
+
+
+def effect(name: str, pairs: Sequence[tuple[float, float]]) -> Effect:
+    """The effect of one rewording, from at least one pair of ``correct`` before and after."""
+    from rag_assistant.evals.statistics import paired_p_value
+
+    before, after = zip(*pairs, strict=True)
+    n = len(before)
+    flips = sum(b != a for b, a in pairs) / n
+    return Effect(name, n, sum(before) / n, sum(after) / n, flips, paired_p_value(before, after))
 
 
 @dataclass(frozen=True, slots=True)

@@ -98,15 +98,16 @@ _PLAIN = (
 )
 
 
-def row_of(case: Case, probe: str, question: str, **values: Any) -> Row:
-    """A row with the fields that its case gives."""
+def row_of(case: Case, probe: str, question: str, *, answerable: bool, **values: Any) -> Row:
+    """A row with the fields that its case gives. A transform may make a question unanswerable; it stays the same case,
+    by which two runs are paired."""
     return Row(
         id=case.id,
         category=case.category,
         split=case.split,
         cluster=case.cluster,
         variant_of=case.variant_of,
-        answerable=case.answerable,
+        answerable=answerable,
         question=question,
         case_sha256=case.sha256,
         probe=probe,

@@ -17,9 +17,11 @@ from rag_assistant.evals.folder import RowWriter, Run, load_run, prepare, write_
 from rag_assistant.evals.header import finished, header_of
 from rag_assistant.evals.metrics import Metric, NamedMetric, resolve
 from rag_assistant.evals.rows import MAIN, RAW, STANDALONE, Row, row_of
-from rag_assistant.types import Answer, Turn
+from rag_assistant.evals.transforms import Transform, Variant
+from rag_assistant.types import Answer, Filters, Turn
 
-_Ask = Callable[[str, Sequence[Turn]], Answer]
+_Ask = Callable[[str, Sequence[Turn], Sequence[str]], Answer]
+"""A question, its history, and papers to leave out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +43,7 @@ def evaluate(
     resume: bool = False,
     seed: int = 0,
     probes: bool = True,
+    transform: Transform | None = None,
     progress: Callable[[Progress], object] | None = None,
     command: Mapping[str, Any] | None = None,
 ) -> Run:
@@ -59,17 +62,26 @@ def evaluate(
         resume: Go on with the run in ``out``: rows without errors are kept.
         seed: Of the intervals in the report; nothing in asking is random.
         probes: Also ask each answerable follow-up without its history and in its stand-alone form, which is what the
-            share of the gap that is closed is measured by.
+            share of the gap that is closed is measured by. Not with a transform.
+        transform: Puts the questions in another way; see :mod:`rag_assistant.evals.transforms`. The rows keep their
+            questions' ids and hashes, so that the run can be compared with a plain one. Where it changes papers,
+            ``system`` must be one over these.
         progress: Called after each row, and once before the first.
         command: What it takes to begin the same run again, for the header; a resumed run keeps what it began with.
 
     Raises:
-        InputError: ``system`` can't be asked, ``out`` holds another run, or the run to resume was of something else.
+        InputError: ``system`` can't be asked, ``out`` holds another run, the run to resume was of something else, or
+            the transform leaves no question.
     """
     dataset = Dataset.load() if dataset is None else dataset
     ask = _asker(system)
     chosen = resolve(metrics)
+    tasks = _tasks(dataset, probes=probes, transform=transform)
+    if any(task.variant.without for task in tasks) and not callable(getattr(system, "papers", None)):
+        raise InputError("The system can't leave papers out.", hint="it needs papers(), and ask() with filters=")
     header = {**header_of(system, dataset, [metric.name for metric in chosen], seed), "command": dict(command or {})}
+    if transform is not None:
+        header["transform"] = {"name": transform.name, "seed": transform.seed, "questions": len(tasks)}
     folder = Path(out) if out is not None else None
     kept: dict[tuple[str, str], Row] = {}
     if resume and folder is None:
@@ -80,7 +92,6 @@ def evaluate(
             header, kept = _kept(folder, header, dataset)
         # Also drops what a crash left half written, which the next row would otherwise be glued to.
         write_run(Run(header, tuple(kept.values())), folder)
-    tasks = _tasks(dataset, probes=probes)
     rows, interrupted = _work(tasks, kept, ask, chosen, RowWriter(folder) if folder else None, progress)
     run = Run(finished(header, rows, interrupted=interrupted), rows, folder, interrupted)
     if folder is not None:
@@ -93,15 +104,25 @@ def evaluate(
 def _asker(system: object) -> _Ask:
     method = getattr(system, "ask", None)
     if callable(method):
-        return lambda question, history: method(question, history=history)
+        return lambda question, history, without: method(question, history=history, **_left(system, without))
     if not callable(system):
         raise InputError(
             f"A {type(system).__name__} can't be asked.", hint="give an Assistant or a callable of a question"
         )
     parameters = inspect.signature(system).parameters.values()
     if any(p.name == "history" or p.kind is p.VAR_KEYWORD for p in parameters):
-        return lambda question, history: system(question, history=history)
-    return lambda question, _: system(question)
+        return lambda question, history, without: system(question, history=history, **_left(system, without))
+    return lambda question, _, without: system(question, **_left(system, without))
+
+
+def _left(system: Any, without: Sequence[str]) -> dict[str, Filters]:
+    """The filters that let all papers through but some."""
+    if not without:
+        return {}
+    ids = tuple(paper.id for paper in system.papers() if paper.id not in without)
+    if not ids:
+        raise InputError("No paper is left without those that hold the answer.", hint="index more papers")
+    return {"filters": Filters(ids=ids)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,15 +131,25 @@ class _Task:
     probe: str
     question: str
     history: tuple[Turn, ...]
+    variant: Variant
+    transform: Transform | None = None
 
 
-def _tasks(dataset: Dataset, *, probes: bool) -> list[_Task]:
+def _tasks(dataset: Dataset, *, probes: bool, transform: Transform | None) -> list[_Task]:
     tasks: list[_Task] = []
     for case in dataset:
-        tasks.append(_Task(case, MAIN, case.question, case.history))
+        if transform is not None:
+            variant = transform.variant(case)
+            if variant is not None:
+                tasks.append(_Task(case, MAIN, variant.question, case.history, variant, transform))
+            continue
+        plain = Variant(case.question, case)
+        tasks.append(_Task(case, MAIN, case.question, case.history, plain))
         if probes and case.category == "follow_up" and case.answerable and case.history:
-            tasks.append(_Task(case, RAW, case.question, ()))
-            tasks.append(_Task(case, STANDALONE, case.standalone, ()))
+            tasks.append(_Task(case, RAW, case.question, (), plain))
+            tasks.append(_Task(case, STANDALONE, case.standalone, (), plain))
+    if transform is not None and not tasks:
+        raise InputError("The transform leaves none of these questions.", hint="choose others, or another transform")
     return tasks
 
 
@@ -126,8 +157,8 @@ def _kept(
     folder: Path, header: Mapping[str, Any], dataset: Dataset
 ) -> tuple[dict[str, Any], dict[tuple[str, str], Row]]:
     earlier = load_run(folder)
-    for name in ("set", "system", "metrics", "seed", "commit", "versions"):
-        if _content(earlier.header.get(name)) != _content(header[name]):
+    for name in ("set", "system", "metrics", "seed", "transform", "commit", "versions"):
+        if _content(earlier.header.get(name)) != _content(header.get(name)):
             raise InputError(
                 f"The run in {folder} was of another {name}.", hint="start a new run, or go back to what it was of"
             )
@@ -182,7 +213,7 @@ def _work(
 def _row(task: _Task, ask: _Ask, metrics: Sequence[NamedMetric]) -> Row:
     started = time.perf_counter()
     try:
-        answer = ask(task.question, task.history)
+        answer = ask(task.question, task.history, task.variant.without)
         if not isinstance(answer, Answer):
             raise TypeError(f"the system returned a {type(answer).__name__}, not an Answer")
     except Exception as error:
@@ -190,6 +221,7 @@ def _row(task: _Task, ask: _Ask, metrics: Sequence[NamedMetric]) -> Row:
             task.case,
             task.probe,
             task.question,
+            answerable=task.variant.scored.answerable,
             status="error",
             scores={"correct": 0.0},
             errors={"question": _said(error)},
@@ -200,13 +232,16 @@ def _row(task: _Task, ask: _Ask, metrics: Sequence[NamedMetric]) -> Row:
     errors: dict[str, str] = {}
     for metric in metrics:
         try:
-            scores.update(metric.scores(task.case, answer))
+            scores.update(metric.scores(task.variant.scored, answer))
         except Exception as error:
             errors[metric.name] = _said(error)
+    if task.transform is not None:
+        scores.update(task.transform.scores(task.variant, answer))
     return row_of(
         task.case,
         task.probe,
         task.question,
+        answerable=task.variant.scored.answerable,
         status=answer.status,
         scores={name: round(value, 9) for name, value in scores.items()},
         errors=errors,

@@ -9,7 +9,7 @@ from rag_assistant.evals.abstention_metrics import RiskCoverage, risk_coverage
 from rag_assistant.evals.answer_metrics import ANSWERING
 from rag_assistant.evals.case import CATEGORIES
 from rag_assistant.evals.folder import Run
-from rag_assistant.evals.robustness_metrics import FollowUp, Transform, follow_up, transforms
+from rag_assistant.evals.robustness_metrics import Effect, FollowUp, follow_up, transforms
 from rag_assistant.evals.rows import MAIN, RAW, STANDALONE, Row
 from rag_assistant.evals.statistics import Estimate, estimate, percentile
 
@@ -45,7 +45,7 @@ class Summary:
     estimates: Mapping[str, Mapping[str, Estimate]]
     categories: Mapping[str, Mapping[str, Estimate]]
     attack_utility: Mapping[str, Estimate]
-    transforms: tuple[Transform, ...]
+    transforms: tuple[Effect, ...]
     follow_ups: tuple[FollowUp, ...]
     risk: Mapping[str, RiskCoverage]
     cost: Cost

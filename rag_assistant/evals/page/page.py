@@ -14,6 +14,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from rag_assistant.errors import InputError
 from rag_assistant.evals.calibration import Calibration, Decisions, calibrate, decisions
 from rag_assistant.evals.case import Case
+from rag_assistant.evals.circumstances import transform_told
 from rag_assistant.evals.folder import Run
 from rag_assistant.evals.headline import HEADLINE
 from rag_assistant.evals.metrics import LOWER_IS_BETTER
@@ -133,6 +134,8 @@ def _facts(run: Run) -> Iterable[tuple[str, str]]:
     backend, embedder = (system.get(part) or {} for part in ("backend", "embedder"))
     index: Mapping[str, Any] = system.get("index") or {}
     yield "Set", f"{made.get('name')}, {len(run.main)} questions"
+    if header.get("transform"):
+        yield "Transform", transform_told(header)
     if backend:
         yield "Backend", " ".join(str(backend[key]) for key in ("name", "model") if backend.get(key))
     if embedder:
