@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rag_assistant.assistant import Assistant
+    from rag_assistant.batch import Outcome
     from rag_assistant.errors import RagError
     from rag_assistant.settings import Settings
     from rag_assistant.streams import AnswerStream, AsyncAnswerStream
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
         HitsEvent,
         Paper,
         Passage,
+        PromptEvent,
         Quote,
         StageEvent,
         Statement,
@@ -41,11 +43,13 @@ _HOMES = {
     "Assistant": "assistant",
     "AnswerStream": "streams",
     "AsyncAnswerStream": "streams",
+    "Outcome": "batch",
     "RagError": "errors",
     "Settings": "settings",
     **dict.fromkeys(
         (
-            "Answer Citation Filters FinalEvent Hit HitsEvent Paper Passage Quote StageEvent Statement TextEvent Usage"
+            "Answer Citation Filters FinalEvent Hit HitsEvent Paper Passage PromptEvent Quote StageEvent Statement "
+            "TextEvent Usage"
         ).split(),
         "types",
     ),
@@ -61,8 +65,10 @@ __all__ = [
     "FinalEvent",
     "Hit",
     "HitsEvent",
+    "Outcome",
     "Paper",
     "Passage",
+    "PromptEvent",
     "Quote",
     "RagError",
     "Settings",

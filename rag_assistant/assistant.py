@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import os
-import threading
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
+from contextlib import aclosing
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, get_args
@@ -14,10 +13,10 @@ from typing import TYPE_CHECKING, Any, Self, get_args
 from rag_assistant.answering import Run
 from rag_assistant.backends.base import Backend
 from rag_assistant.backends.resolve import resolve_backend
+from rag_assistant.batch import Outcome, aask_all, ask_all
 from rag_assistant.budget import Budget
 from rag_assistant.bundled import bundled
-from rag_assistant.calls import Call
-from rag_assistant.drafts import Piece
+from rag_assistant.driving import adrive, drive
 from rag_assistant.embedders.base import Embedder
 from rag_assistant.errors import BackendError, InputError
 from rag_assistant.index.build import IndexSummary, build_index, preview, remove
@@ -26,6 +25,7 @@ from rag_assistant.loaders import LoadReport, load_papers
 from rag_assistant.plugins import load_plugin
 from rag_assistant.questions import analyse
 from rag_assistant.retrieval import Query, Retriever, hits_of
+from rag_assistant.snapshots import Snapshots
 from rag_assistant.streams import AnswerStream, AsyncAnswerStream
 from rag_assistant.types import Answer, Event, Filters, Hit, Length, Paper, Turn
 
@@ -61,11 +61,13 @@ class Assistant:
         self._backend = backend
         self._fallback = fallback
         self._budget = budget or Budget(settings)
-        self._rerank = rerank
         self._progress = progress
-        self._lock = threading.Lock()
-        self._snapshot: _Snapshot | None = _Snapshot(opened, Retriever(opened, embedder, rerank=rerank))
-        self._notices = list(opened.notices)
+        self._snapshots = Snapshots(
+            opened,
+            lambda index: Retriever(index, embedder, rerank=rerank),
+            # The corpus said what to begin with; what a writer has made of the index since is to stay.
+            lambda: _open_index(settings, embedder, progress, corpus=False),
+        )
 
     @classmethod
     def open(
@@ -130,7 +132,7 @@ class Assistant:
         reorder = _resolve_rerank(rerank if rerank is not None else chosen.rerank)
         opened = _open_index(chosen, encoder, progress)
         made = cls(chosen, encoder, writer, opened, fallback=fallback, budget=budget, rerank=reorder, progress=progress)
-        made._notices += [notice] if notice else []
+        made._snapshots.notices += [notice] if notice else []
         return made
 
     def __enter__(self) -> Self:
@@ -141,10 +143,7 @@ class Assistant:
 
     def close(self) -> None:
         """Lets go of the index. Questions that are being answered end first; later ones raise ``RuntimeError``."""
-        with self._lock:
-            snapshot, self._snapshot = self._snapshot, None
-        if snapshot is not None:
-            snapshot.release()
+        self._snapshots.close()
 
     @property
     def settings(self) -> Settings:
@@ -154,7 +153,7 @@ class Assistant:
     @property
     def notices(self) -> tuple[str, ...]:
         """What had to be mended or done in another way so far, one line each."""
-        return tuple(self._notices)
+        return tuple(self._snapshots.notices)
 
     def ask(
         self,
@@ -220,17 +219,75 @@ class Assistant:
         """As :meth:`stream`, for ``async for``."""
         return AsyncAnswerStream(self._aevents(question, history, k, filters, length))
 
+    def ask_many(
+        self,
+        questions: Iterable[str],
+        *,
+        concurrency: int = 8,
+        k: int | None = None,
+        filters: Filters | None = None,
+        length: Length | None = None,
+        progress: Progress | None = None,
+    ) -> tuple[Outcome, ...]:
+        """Answers many questions, several at a time; in their order, each with its answer or its error.
+
+        A provider's limits are respected: the pause that it asks for holds back all questions, and what it still
+        refuses is asked again at the end, one at a time.
+
+        Args:
+            questions: Any texts, each standing alone.
+            concurrency: How many are asked at once.
+            k: How many papers to draw on.
+            filters: Which papers to ask.
+            length: How long answers are to be.
+            progress: Called as ``progress("asking", done, total)`` after each, in this thread.
+        """
+
+        def done(finished: int, total: int) -> None:
+            if progress is not None:
+                progress("asking", finished, total)
+
+        return ask_all(
+            questions,
+            lambda one: self.ask(one, k=k, filters=filters, length=length),
+            concurrency=concurrency,
+            done=done,
+        )
+
+    async def aask_many(
+        self,
+        questions: Iterable[str],
+        *,
+        concurrency: int = 8,
+        k: int | None = None,
+        filters: Filters | None = None,
+        length: Length | None = None,
+        progress: Progress | None = None,
+    ) -> tuple[Outcome, ...]:
+        """As :meth:`ask_many`, without blocking the event loop; cancelling it ends what is under way."""
+
+        def done(finished: int, total: int) -> None:
+            if progress is not None:
+                progress("asking", finished, total)
+
+        return await aask_all(
+            questions,
+            lambda one: self.aask(one, k=k, filters=filters, length=length),
+            concurrency=concurrency,
+            done=done,
+        )
+
     def search(self, question: str, k: int = 10, *, filters: Filters | None = None) -> tuple[Hit, ...]:
         """The ``k`` papers that match a question best, without answering it."""
         text = analyse(question).text
         if not text or k < 1:
             return ()
-        with self._use() as retriever:
+        with self._snapshots.use() as retriever:
             return hits_of(retriever.retrieve(Query(text), k=k, filters=filters))
 
     def papers(self, filters: Filters | None = None) -> tuple[Paper, ...]:
         """The papers of the index, in the order of the corpus."""
-        with self._use() as retriever:
+        with self._snapshots.use() as retriever:
             return retriever.papers(filters)
 
     def preview(self, paths: PathLike | Sequence[PathLike], *, add: bool = False) -> IndexSummary:
@@ -271,26 +328,13 @@ class Assistant:
 
     def describe(self) -> dict[str, Any]:
         """What answers here, as plain JSON types: settings with secrets masked, backend, embedder, index manifest."""
-        with self._use() as retriever:
+        with self._snapshots.use() as retriever:
             return {
                 "settings": self._settings.masked(),
                 "backend": {"name": self._backend.name, "model": self._backend.model},
                 "embedder": {"name": self._embedder.name, "fingerprint": self._embedder.fingerprint},
                 "index": retriever.manifest.to_dict() if retriever.manifest else None,
             }
-
-    def _use(self) -> _Lease:
-        """A lease on the index as it is now, for the time of one question."""
-        with self._lock:
-            if self._snapshot is None:
-                raise RuntimeError("This assistant is closed; open another with Assistant.open().")
-            if not self._snapshot.opened.is_current():
-                # The corpus said what to begin with; what a writer has made of the index since is to stay.
-                opened = _open_index(self._settings, self._embedder, self._progress, corpus=False)
-                self._notices += opened.notices
-                self._snapshot.release()
-                self._snapshot = _Snapshot(opened, Retriever(opened, self._embedder, rerank=self._rerank))
-            return _Lease(self._snapshot)
 
     def _run(
         self,
@@ -310,84 +354,16 @@ class Assistant:
     def _events(
         self, question: str, history: Sequence[Turn], k: int | None, filters: Filters | None, length: Length | None
     ) -> Iterator[Event]:
-        with self._use() as retriever:
-            run = self._run(retriever, question, history, k, filters, length)
-            for step in run.steps():
-                if not isinstance(step, Call):
-                    yield step
-                    continue
-                call: Call | None = step
-                while call is not None:
-                    try:
-                        for piece in call.pieces():
-                            yield from run.add(piece)
-                        call = None
-                    except BackendError as error:
-                        call = run.instead(error)
+        with self._snapshots.use() as retriever:
+            yield from drive(self._run(retriever, question, history, k, filters, length))
 
     async def _aevents(
         self, question: str, history: Sequence[Turn], k: int | None, filters: Filters | None, length: Length | None
     ) -> AsyncIterator[Event]:
-        with await asyncio.to_thread(self._use) as retriever:
-            run = self._run(retriever, question, history, k, filters, length)
-            steps = run.steps()
-            while (step := await asyncio.to_thread(next, steps, None)) is not None:
-                if not isinstance(step, Call):
-                    yield step
-                    continue
-                call: Call | None = step
-                while call is not None:
-                    try:
-                        async with _closed(call.apieces()) as pieces:
-                            async for piece in pieces:
-                                for event in run.add(piece):
-                                    yield event
-                        call = None
-                    except BackendError as error:
-                        call = await asyncio.to_thread(run.instead, error)
-
-
-@asynccontextmanager
-async def _closed(pieces: AsyncIterator[Piece]) -> AsyncIterator[AsyncIterator[Piece]]:
-    """Ends a backend's generator, and with it the request, as soon as nobody reads it any more."""
-    try:
-        yield pieces
-    finally:
-        if isinstance(pieces, AsyncGenerator):
-            await pieces.aclose()
-
-
-class _Snapshot:
-    """One open generation of the index; closed once it is released and the last question on it has ended."""
-
-    def __init__(self, opened: OpenIndex, retriever: Retriever) -> None:
-        self.opened = opened
-        self.retriever = retriever
-        self._lock = threading.Lock()
-        self._holders = 1
-
-    def hold(self) -> None:
-        with self._lock:
-            self._holders += 1
-
-    def release(self) -> None:
-        with self._lock:
-            self._holders -= 1
-            last = self._holders == 0
-        if last:
-            self.opened.close()
-
-
-class _Lease:
-    def __init__(self, snapshot: _Snapshot) -> None:
-        self._snapshot = snapshot
-        snapshot.hold()
-
-    def __enter__(self) -> Retriever:
-        return self._snapshot.retriever
-
-    def __exit__(self, *exc: object) -> None:
-        self._snapshot.release()
+        with await asyncio.to_thread(self._snapshots.use) as retriever:
+            async with aclosing(adrive(self._run(retriever, question, history, k, filters, length))) as events:
+                async for event in events:
+                    yield event
 
 
 def _resolve_rerank(chosen: Any) -> Any:

@@ -9,7 +9,7 @@ from rag_assistant.backends.base import Backend, Prepares, Prompt
 from rag_assistant.budget import Purse
 from rag_assistant.drafts import Piece
 from rag_assistant.errors import BackendContextTooLong, BackendError
-from rag_assistant.types import Usage
+from rag_assistant.types import PromptEvent, Usage
 
 MAX_TRIES = 4
 """How often a prompt that a model finds too long is cut further."""
@@ -33,6 +33,12 @@ class Call:
     def sentences(self) -> int:
         """How many sentences of abstracts the backend is given."""
         return sum(len(paper.sentences) for paper in self.prompt.evidence.papers)
+
+    def events(self) -> Iterator[PromptEvent]:
+        """What there is to tell before it is made."""
+        prompt = self.prompt
+        if prompt.info is not None:
+            yield PromptEvent(self.backend.name, self.backend.model, prompt.info, prompt.system, prompt.user)
 
     def pieces(self) -> Iterator[Piece]:
         """What the backend writes."""

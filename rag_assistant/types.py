@@ -301,6 +301,17 @@ class HitsEvent:
 
 
 @dataclass(frozen=True, slots=True)
+class PromptEvent:
+    """What a model is sent; comes right before it is."""
+
+    backend: str
+    model: str
+    info: PromptInfo
+    system: str
+    user: str
+
+
+@dataclass(frozen=True, slots=True)
 class TextEvent:
     """A piece of the answer's text, to be put after the pieces before it.
 
@@ -323,6 +334,6 @@ class FinalEvent:
     replaced: bool = False
 
 
-Event = StageEvent | HitsEvent | TextEvent | FinalEvent
+Event = StageEvent | HitsEvent | PromptEvent | TextEvent | FinalEvent
 Turn = tuple[str, str]
 """One earlier exchange: ``(question, answer)``."""

@@ -10,7 +10,8 @@ import typer
 from rag_assistant.cli import options as o
 from rag_assistant.cli.command import command
 from rag_assistant.cli.session import opened, watched
-from rag_assistant.cli.state import State, emit, emit_json, is_terminal
+from rag_assistant.cli.state import State, emit, emit_json, is_terminal, say
+from rag_assistant.cli.tracing import Trace
 from rag_assistant.errors import InputError
 from rag_assistant.render import one_line, to_bibtex, to_markdown, to_text
 
@@ -34,6 +35,7 @@ def ask(
     json: o.Json = False,
     markdown: Markdown = False,
     bibtex: Bibtex = False,
+    trace: Annotated[bool, typer.Option("--trace", help="Tell stages, hits and the prompt on stderr.")] = False,
 ) -> None:
     """Answer a question from the abstracts, with the words that support each sentence."""
     if json + markdown + bibtex > 1:
@@ -45,7 +47,15 @@ def ask(
     if person and settings.unused_key:
         state.note(settings.unused_key)
     with opened(state, settings) as assistant:
-        answer = watched(assistant, asked, filters=filters) if person else assistant.ask(asked, filters=filters)
+        tracing = Trace() if trace else None
+        if tracing is not None:
+            try:
+                answer = tracing.read(assistant.stream(asked, filters=filters))
+            finally:
+                for line in () if json else tracing.lines():
+                    say(line)
+        else:
+            answer = watched(assistant, asked, filters=filters) if person else assistant.ask(asked, filters=filters)
         for notice in answer.notices:
             state.note(notice)
         state.detail(timings(answer))
@@ -54,7 +64,7 @@ def ask(
 
             show_answer(answer)
         elif json:
-            emit_json(answer.to_dict())
+            emit_json({**answer.to_dict(), **({"trace": tracing.to_dict()} if tracing else {})})
         elif markdown:
             emit(to_markdown(answer))
         elif bibtex:

@@ -61,3 +61,31 @@ def test_a_run_never_holds_a_password(rag: Run) -> None:
     assert done.code == 1
     assert "RAG_BASE_URL" in done.err
     assert "pw" not in done.err
+
+
+def test_a_trace_tells_how_the_answer_came_about(rag: Run, server: Script) -> None:
+    server.say("NOT_IN_ABSTRACTS")
+    flags = ("--backend", "openai-like", "--model", "mine", "--base-url", server.url, "--trace")
+    done = rag("ask", *flags, QUESTION)
+    assert done.code == 0, done.err
+    sent = server.seen[0][2]["messages"][1]["content"]
+    told = [line.removeprefix("trace: ") for line in done.err.splitlines() if line.startswith("trace: ")]
+    assert [line.split()[0] for line in told[:4]] == ["searching", "reading", "writing", "checking"]
+    assert f"searched for: {QUESTION}" in told
+    assert any(line.startswith("hit 1, score ") and "nika24a" in line for line in told)
+    assert any(line.startswith("sent to openai-like mine: answer ") for line in told)
+    assert {line for line in sent.split("\n") if "[1.s1]" in line} <= {line.removeprefix("| ") for line in told}
+    trace = rag("ask", *flags, "--json", QUESTION).json["trace"]
+    assert [stage["name"] for stage in trace["stages"]] == ["searching", "reading", "writing", "checking"]
+    assert trace["stages"][0]["ms"] > 0
+    assert trace["hits"][0]["paper"]["id"] == "nika24a"
+    assert trace["prompts"][0]["user"].endswith("NOT_IN_ABSTRACTS.")
+
+
+def test_a_trace_of_what_failed_is_told_too(rag: Run, server: Script) -> None:
+    server.say(Reply(status=401, raw="{}"))
+    done = rag("ask", "--backend", "openai-like", "--model", "m", "--base-url", server.url, "--trace", QUESTION)
+    assert done.code == 1
+    assert "trace: searching" in done.err
+    assert "trace: | <<<PAPERS" in done.err
+    assert "refused the key" in done.err
