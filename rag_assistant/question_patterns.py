@@ -35,7 +35,7 @@ FIGURE_TYPES: tuple[tuple[Literal["share", "count", "degree", "number"], re.Patt
     ("share", re.compile(r"\bpercent|\bby\s+how\s+many\s+points\b|\bhow\s+many\s+(?:percent|points)", re.I)),
     ("count", re.compile(r"\bhow\s+(?:many|often)\b", re.I)),
     ("degree", re.compile(r"(?<!\bby )\bhow\s+(?:much|fast|long|far|high|low|quickly|strong)\b", re.I)),
-    ("number", re.compile(r"\bhow\s+(?:much|large|big|small)\b|\b(?:what|which)\s+(?:\w+\s+){0,2}?(?:rate|bound|complexity)s?\b(?!\s+of)", re.I)),
+    ("number", re.compile(r"\bhow\s+(?:much|large|big|small)\b|\b(?:what|which)\s+(?:[\w-]+\s+){0,2}?(?:rate|bound|complexity|accuracy|score|factor|speed-?up|margin)s?\b(?!\s+of)", re.I)),
 )  # fmt: skip
 COUNTING = re.compile(r"^\W*how\s+(?:many|often)\b", re.IGNORECASE)
 COUNTED = re.compile(
