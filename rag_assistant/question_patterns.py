@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from typing import Literal
 
-Field = Literal["authors", "link", "year", "venue", "title", "papers_by", "doi", "count", "citations", "affiliations"]
+Field = Literal[
+    "authors", "link", "year", "venue", "title", "papers_by", "doi", "count", "citations", "affiliations", "funding"
+]
 """What of a paper's record is asked for; ``papers_by`` asks for the papers of a person, ``count`` for how many."""
 
 PAPER_NOUN = r"(?:papers?|works?|studies|study|articles?|abstracts?|publications?|authors|of (?:them|these|those))"
@@ -86,6 +88,7 @@ BIBLIOGRAPHY: tuple[tuple[Field, re.Pattern[str]], ...] = (
     ("count", re.compile(r"how\s+many\s+(?:papers|abstracts)\s+(?:are|do|does|is)\s+(?:there|you|it|the\s+(?:corpus|collection))?\b[^?]*\b(?:corpus|collection|index\w*|altogether|in\s+total|there|have|cover|know)\s*\??\W*$", re.I)),
     ("count", re.compile(r"how\s+many\s+authors\b(?P<per>)", re.I)),
     ("citations", re.compile(r"\bhow\s+(?:often|many\s+times)\b.*\bcited\b|\b(?:number\s+of|how\s+many)\s+citations\b|\bcitation\s+counts?\b", re.I)),
+    ("funding", re.compile(r"\bwho\s+(?:has\s+)?(?:funded|financed|sponsored|paid\s+for)\b|\bwhat\s+(?:grants?|funding)\b", re.I)),
     ("affiliations", re.compile(r"\baffiliat(?:ions?|ed)\b|\b(?:which|what)\s+(?:universit(?:y|ies)|institut(?:e|ion)s?)\b", re.I)),
     ("authors", re.compile(r"\bwho\s+(?:are|is|were|was)\s+the\s+(?:(?:first|last|lead|senior|corresponding)\s+)?(?:authors?|writers?|researchers?|people)\b|\bwho\s+(?:co-?)?(?:wrote|authored|published|developed|proposed|introduced|invented|created)\b|\b(?:the\s+)?(?:(?:first|last|lead|senior)\s+)?authors?\s+of\b|\bwritten\s+by\s+whom\b|\bby\s+whom\b|\bwhose\s+(?:paper|work)\b|\blist\s+(?:all\s+)?(?:the\s+)?authors\b|\bauthors?\s*\?\s*$|\bwho\s+is\s+behind\b", re.I)),
     ("doi", re.compile(r"\bdoi\b", re.I)),

@@ -79,7 +79,7 @@ BIBLIOGRAPHY_WORDS = frozenset(
     website openreview pdf proceedings doi year date published publication venue conference journal title titled
     developed invented created introduced behind first last lead senior read download old recent come appear
     appeared who cited citations citation often affiliation affiliations affiliated university universities institute
-    institution institutions""".split()
+    institution institutions funded financed sponsored paid research funding grant grants""".split()
 )
 """Words that say which field of a record is asked for; they don't say of which paper."""
 

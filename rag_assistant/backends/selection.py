@@ -60,7 +60,7 @@ def sentence_score(form: QuestionForm, words: tuple[QuestionWord, ...], paper: P
         score += TYPE_BONUS
     if form.answer_type == "reason" and _REASON.search(text):
         score += TYPE_BONUS / 2
-    if len(words) <= MAX_DEFINED and any(_defines(plain, word) for word in words):
+    if form.kind != "comparison" and len(words) <= MAX_DEFINED and any(_defines(plain, word) for word in words):
         score += DEFINITION_BONUS
     if _AVAILABILITY.search(text) and not _ASKS_AVAILABILITY.search(form.text):
         score -= AVAILABILITY_MALUS

@@ -326,7 +326,9 @@ def test_who_proposed_it_is_told_by_the_sentence_that_credits_just_that(made: As
     assert "Lee and Kim" in made.ask("Who proposed keeping a tree?").text
 
 
-@pytest.mark.parametrize("asked", ["How often has the paper on QUARK been cited?", "Which institution is QUARK of?"])
+@pytest.mark.parametrize(
+    "asked", ["How often has the paper on QUARK been cited?", "Which institution is QUARK of?", "Who funded QUARK?"]
+)
 def test_what_no_record_holds_is_refused(made: Assistant, asked: str) -> None:
     answer = made.ask(asked)
     assert answer.status == "not_in_abstracts"
