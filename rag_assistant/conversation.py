@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from rag_assistant.questions import clean, is_content
+from rag_assistant.questions import clean, is_acronym, is_content
 from rag_assistant.types import Paper, Turn
 
 _REFERRING = re.compile(
@@ -32,6 +32,14 @@ _GREETING = re.compile(
     r"lot|then)\W*)+",
     re.IGNORECASE,
 )
+_NARROW = re.compile(
+    r"^\W*(?:which|how\s+(?:many|much|large|big|fast|long)|what\s+(?!(?:is|are|does|do|did|was|were|about)\b))",
+    re.IGNORECASE,
+)
+"""With hardly a word of its own, "Which variant is best?" asks about what was talked of before."""
+_MAX_NARROW = 2
+_ON_THE_CORPUS = re.compile(r"\b(?:papers|works|studies|articles|abstracts|publications)\b", re.IGNORECASE)
+_NOTHING_FOUND = re.compile(r"None of the \d[\d,]* papers is on this")
 _ORDINALS = {
     "first": 0,
     "1st": 0,
@@ -94,12 +102,14 @@ def stand_alone(question: str, history: Sequence[Turn], papers: Iterable[Paper])
     turns = [(clean(q), a) for q, a in history if clean(q)]
     if not turns:
         return Standalone(asked, unresolved=not own and bool(refers or ordinal or adds))
-    if not (refers or adds or (ordinal and ordinal["number"]) or ordinal or not own):
+    narrow = _NARROW.match(asked) and len(own) <= _MAX_NARROW and not any(is_acronym(word) for word in own)
+    alone = bool(own) and not narrow
+    if not (refers or adds or ordinal) and (alone or _ON_THE_CORPUS.search(asked)):
         return Standalone(asked)
     by_text = list(papers)
     cited: list[str] = []
     for _, answer in reversed(turns):
-        cited = cited_papers(answer, by_text)
+        cited = [] if _NOTHING_FOUND.search(answer) else cited_papers(answer, by_text)
         if cited:
             break
     titles = {paper.id: paper.title for paper in by_text}
@@ -108,7 +118,7 @@ def stand_alone(question: str, history: Sequence[Turn], papers: Iterable[Paper])
         if named is None:
             return Standalone(asked, unresolved=True)
         return _about(asked, ordinal, titles[named], named)
-    if refers and cited:
+    if (refers or narrow) and cited:
         return _with(asked, titles[cited[0]], tuple(cited), replaced=False, turns=turns)
     previous = _topic(turns)
     if not previous:

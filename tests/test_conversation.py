@@ -51,6 +51,29 @@ def test_another_thing_in_the_place_of_one() -> None:
     assert not alone.unresolved
 
 
+@pytest.mark.parametrize("question", ["Which variant is best?", "How many users?", "What rate is reached?"])
+def test_a_question_with_hardly_a_word_of_its_own_is_on_what_was_talked_of(question: str) -> None:
+    assert follow(question).focus[0] == "memory"
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Which papers study music?",
+        "What is overfitting?",
+        "Which optimizer does CTMA use?",
+        "How many papers are there?",
+    ],
+)
+def test_a_question_that_names_its_topic_is_not(question: str) -> None:
+    assert follow(question) == Standalone(question)
+
+
+def test_papers_that_a_refusal_names_as_nearest_were_not_talked_of() -> None:
+    refused = f"None of the 3 papers is on this. Looked for: rice. Nearest: “{MUSIC.title}”, “{ROBUST.title}”."
+    assert follow("What is its cost?", (*HISTORY, ("How do I cook rice?", refused))).focus[0] == "memory"
+
+
 def test_its_carries_the_paper_last_cited() -> None:
     alone = follow("What about its memory cost?")
     assert MEMORY.title in alone.text
