@@ -7,18 +7,19 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
-from rag_assistant.backends.base import Backend, Prompt
+from rag_assistant.backends.base import Backend, Prompt, Rewrites
 from rag_assistant.budget import Purse
-from rag_assistant.calls import Call, Calls
+from rag_assistant.calls import Call, Calls, RewriteCall
 from rag_assistant.conversation import Standalone, stand_alone
-from rag_assistant.drafts import Draft, Frame, Piece, Refusal
-from rag_assistant.errors import BackendError
+from rag_assistant.drafts import Draft, Frame, Piece, Refusal, Rewritten
+from rag_assistant.early_refusal import early_refusal, heaviest
+from rag_assistant.errors import BackendError, BudgetExceeded
 from rag_assistant.evidence import Evidence
-from rag_assistant.grounding.gate import judge
 from rag_assistant.grounding.ground import Grounder
 from rag_assistant.grounding.refusals import refusal_text
 from rag_assistant.questions import BIBLIOGRAPHY_WORDS, MAX_QUESTION, QuestionForm, analyse, parts
 from rag_assistant.retrieval import Query, Retriever, hits_of
+from rag_assistant.rewriting import needs_model, reworded
 from rag_assistant.types import (
     Answer,
     Event,
@@ -70,6 +71,7 @@ class Run:
     _before: Grounder = field(default_factory=lambda: Grounder(Evidence((), (), 0)))
     _written: int = 0
     _fell_back: int = 0
+    _reworded: str = ""
     _silent: bool = False
     _refused: int = 0
     _timings: dict[str, float] = field(default_factory=dict)
@@ -103,6 +105,9 @@ class Run:
         if isinstance(piece, Refusal):
             self._refusals.append((self._standalone[-1], piece))
             return
+        if isinstance(piece, Rewritten):
+            self._reworded = piece.text
+            return
         if isinstance(piece, Usage):
             piece = self.purse.after(piece)
         grounder = self._grounder
@@ -113,15 +118,16 @@ class Run:
             statement = grounder.statements[-1] if isinstance(piece, Draft) else None
             yield TextEvent(text, statement, grounder.cited_by(statement) if statement else ())
 
-    def instead(self, error: BackendError) -> Call:
-        """The call to make after one that failed. What that had brought is taken back; where some of it was text, no
-        further text is told before the final event replaces it.
+    def instead(self, error: BackendError) -> Call | None:
+        """The call to make after one that failed; ``None`` where it can be done without. What that had brought is taken
+        back; where some of it was text, no further text is told before the final event replaces it.
 
         Raises:
             BackendError: The one given, where nothing is left to ask.
         """
-        if self._calls is None:
-            raise error
+        if self._calls is None:  # a follow-up that no model could reword
+            self.purse.after(Usage(0, 0))
+            return None
         begun = len(self._grounder.text) > len(self._before.text)
         call = self._calls.instead(error, begun=begun)
         self._silent = self._silent or begun
@@ -132,6 +138,12 @@ class Run:
     def _part(self, part: str, turns: list[Turn]) -> Iterator[Event | Call]:
         with self._timed("searching"):
             alone = stand_alone(part, turns, self.retriever.all_papers)
+        if needs_model(alone, part) and isinstance(self.backend, Rewrites):
+            yield from self._rewording(self.backend, part, turns)
+            if (better := reworded(alone, part, self._reworded, turns)) is not None:
+                alone = better
+                self.notices.append(f"Asked as: {alone.text}")
+        with self._timed("searching"):
             form = analyse(alone.text)
             self._standalone.append(alone.text)
             if form.cut or len(self.question) > MAX_QUESTION * 4:
@@ -141,7 +153,7 @@ class Run:
         self.notices += [f"Read “{wrong}” as “{right}”." for wrong, right in evidence.corrections]
         self._grounder.evidence = evidence
         yield HitsEvent(hits_of(evidence)[: self._hit_limit(form)])
-        refusal = self._refusal_before(form, alone, evidence)
+        refusal = early_refusal(form, alone, evidence)
         if refusal is not None:
             self._refusals.append((part, refusal))
             return
@@ -160,6 +172,18 @@ class Run:
         self._sent += made.sentences
         self._prompt = made.prompt.info or self._prompt
         self.notices += [notice for notice in (made.notice,) if notice]
+
+    def _rewording(self, backend: Rewrites, part: str, turns: list[Turn]) -> Iterator[Event | Call]:
+        """Has a follow-up reworded, where the budget allows that."""
+        self._reworded = ""
+        prompt = backend.prepare_rewrite(part, turns)
+        try:
+            self.purse.before(*prompt.tokens)
+        except BudgetExceeded:
+            return
+        yield StageEvent("rewording")
+        with self._timed("rewording"):
+            yield RewriteCall(self.backend, prompt)
 
     def _evidence(self, form: QuestionForm, alone: Standalone) -> Evidence:
         if form.kind == "empty" or alone.unresolved:
@@ -180,22 +204,6 @@ class Run:
         return self.retriever.retrieve(
             query, k=len(self.retriever.all_papers) if scan else self.k, filters=self.filters, scan=scan
         )
-
-    def _refusal_before(self, form: QuestionForm, alone: Standalone, evidence: Evidence) -> Refusal | None:
-        """What no backend needs to be asked about: an empty question, no paper in reach, none on the topic."""
-        if form.kind == "empty":
-            return Refusal("clarify", message="Nothing was asked. Ask a question about the papers.")
-        if alone.unresolved:
-            return Refusal("clarify", message="I can't tell what this refers to. Name the paper, method or topic.")
-        if not evidence.considered:
-            return Refusal("not_in_corpus")
-        if form.kind == "bibliography":
-            return None
-        if not any(not word.carried for word in evidence.words) and not evidence.words:
-            return Refusal("clarify")
-        if form.kind != "list" and not any(judge(evidence.words, paper).on_topic for paper in evidence.papers):
-            return Refusal("not_in_corpus", _heaviest(evidence))
-        return None
 
     def _hit_limit(self, form: QuestionForm) -> int:
         return 0 if form.field == "papers_by" else self.k
@@ -220,7 +228,7 @@ class Run:
         failed = bool(statements) and all(statement.support != "supported" for statement in statements)
         if failed:
             draft = text
-            self._refusals.append((self.question, Refusal("not_in_abstracts", _heaviest(evidence))))
+            self._refusals.append((self.question, Refusal("not_in_abstracts", heaviest(evidence))))
         if len(self._refusals) >= self._asked or failed:
             refusal = self._refusals[0][1]
             status, looked_for = refusal.status, tuple(word[:40] for word in refusal.looked_for)
@@ -280,8 +288,3 @@ def query_of(alone: Standalone) -> Query:
     weight = REPLACED_WEIGHT if alone.replaced else None
     query = Query(alone.text, alone.carried, frozenset(alone.focus))
     return query if weight is None else replace(query, carried_weight=weight)
-
-
-def _heaviest(evidence: Evidence) -> tuple[str, ...]:
-    own = sorted((word for word in evidence.words if not word.carried), key=lambda word: -word.weight)
-    return tuple(word.text for word in own[:6])

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
+from typing import cast
 
-from rag_assistant.backends.base import Backend, Prepares, Prompt
+from rag_assistant.backends.base import Backend, Prepares, Prompt, Rewrites
 from rag_assistant.budget import Purse
 from rag_assistant.drafts import Piece
 from rag_assistant.errors import BackendContextTooLong, BackendError
@@ -47,6 +48,19 @@ class Call:
     def apieces(self) -> AsyncIterator[Piece]:
         """The same, without blocking the event loop."""
         return self.backend.astream(self.prompt)
+
+
+@dataclass(frozen=True, slots=True)
+class RewriteCall(Call):
+    """A backend to be asked to reword a follow-up question; ``backend`` can."""
+
+    def pieces(self) -> Iterator[Piece]:
+        """The question."""
+        return cast(Rewrites, self.backend).rewrite(self.prompt)
+
+    def apieces(self) -> AsyncIterator[Piece]:
+        """The same, without blocking the event loop."""
+        return cast(Rewrites, self.backend).arewrite(self.prompt)
 
 
 class Calls:

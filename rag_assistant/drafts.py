@@ -68,5 +68,12 @@ class Refusal:
     message: str = ""
 
 
-Piece = Frame | Draft | Missing | Matched | Refusal | Usage
+@dataclass(frozen=True, slots=True)
+class Rewritten:
+    """A follow-up question as a model words it, unchecked; comes of no prompt that asks for an answer."""
+
+    text: str
+
+
+Piece = Frame | Draft | Missing | Matched | Refusal | Rewritten | Usage
 """What backends yield, in order."""

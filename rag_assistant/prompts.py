@@ -11,6 +11,7 @@ import hashlib
 import re
 import secrets
 import unicodedata
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -21,12 +22,14 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 from rag_assistant.bundled import bundled
 from rag_assistant.errors import InputError
 from rag_assistant.evidence import Evidence
-from rag_assistant.types import Length, PromptInfo
+from rag_assistant.types import Length, PromptInfo, Turn
 
 SENTINEL = "NOT_IN_ABSTRACTS"
 """What a model writes when the abstracts tell nothing of what is asked."""
 
 _MAX_AUTHORS = 3
+_TURNS = 3
+_TURN_CHARACTERS = 600
 _VERSION = re.compile(r"\{#-?\s*version:\s*(\d+)\b")
 _LABEL_LIKE = re.compile(r"[\[【](\s*\d+\s*\.\s*s\s*\d+\s*)[\]】]", re.IGNORECASE)
 
@@ -43,6 +46,14 @@ class PromptPaper:
 
 
 @dataclass(frozen=True, slots=True)
+class PromptTurn:
+    """An earlier question and its answer as a prompt shows them, one line each."""
+
+    question: str
+    answer: str
+
+
+@dataclass(frozen=True, slots=True)
 class Rendered:
     """A prompt that can be sent, and which it is."""
 
@@ -52,7 +63,12 @@ class Rendered:
 
 
 def render_answer(
-    question: str, evidence: Evidence, *, length: Length = "normal", folder: Path | None = None
+    question: str,
+    evidence: Evidence,
+    *,
+    length: Length = "normal",
+    compact: bool = False,
+    folder: Path | None = None,
 ) -> Rendered:
     """The prompt that asks for an answer.
 
@@ -60,10 +76,11 @@ def render_answer(
         question: The stand-alone question.
         evidence: Labels ``[p.sN]`` count its papers and their sentences from 1.
         length: How long an answer the model is told to write.
-        folder: Where ``answer.jinja`` is; ``None`` is the bundled folder.
+        compact: For a model with a small context: ``answer-compact`` rather than ``answer``.
+        folder: Where own prompts are; one that isn't there is the bundled one.
 
     Raises:
-        InputError: The file is missing, has no version or block, or names a variable that isn't given.
+        InputError: The file has no version or block, or names a variable that isn't given; there is no such folder.
     """
     papers = tuple(
         PromptPaper(
@@ -75,21 +92,44 @@ def render_answer(
         )
         for number, found in enumerate(evidence.papers, start=1)
     )
-    path = (folder or bundled("prompts")) / "answer.jinja"
-    template, info = _load(path)
+    told = [question, *(paper.hit.paper.title + paper.hit.paper.abstract for paper in evidence.papers)]
     values = {
         "question": as_data(question),
         "papers": papers,
-        "nonce": _nonce(evidence, question),
+        "nonce": _nonce(told),
         "sentinel": SENTINEL,
         "length": length,
     }
+    return _rendered("answer-compact" if compact else "answer", values, folder)
+
+
+def render_rewrite(question: str, turns: Sequence[Turn], *, folder: Path | None = None) -> Rendered:
+    """The prompt that asks for a follow-up question as one that stands alone.
+
+    Args:
+        question: The follow-up.
+        turns: What was said before, oldest first; the last few are sent, long answers cut.
+        folder: As in :func:`render_answer`.
+
+    Raises:
+        InputError: As in :func:`render_answer`.
+    """
+    last = turns[-_TURNS:]
+    said = tuple(
+        PromptTurn(as_data(asked)[:_TURN_CHARACTERS], as_data(answer)[:_TURN_CHARACTERS]) for asked, answer in last
+    )
+    told = [question, *(text for turn in last for text in turn)]
+    return _rendered("rewrite", {"question": as_data(question), "turns": said, "nonce": _nonce(told)}, folder)
+
+
+def _rendered(name: str, values: Mapping[str, object], folder: Path | None) -> Rendered:
+    template, info, path = _load(name, folder)
     blocks = []
-    for name in ("system", "user"):
-        if name not in template.blocks:
-            raise InputError(f"The prompt {path} has no block {name!r}.", hint="it needs the blocks system and user")
+    for block in ("system", "user"):
+        if block not in template.blocks:
+            raise InputError(f"The prompt {path} has no block {block!r}.", hint="it needs the blocks system and user")
         try:
-            blocks.append("".join(template.blocks[name](template.new_context(values))).strip())
+            blocks.append("".join(template.blocks[block](template.new_context(dict(values)))).strip())
         except TemplateError as error:
             raise InputError(
                 f"The prompt {path} can't be filled in: {error.message}.", hint=f"it may use {', '.join(values)}"
@@ -104,9 +144,8 @@ def as_data(text: str) -> str:
     return re.sub(r"\s+", " ", _LABEL_LIKE.sub(r"(\1)", visible)).strip()
 
 
-def _nonce(evidence: Evidence, question: str) -> str:
+def _nonce(told: list[str]) -> str:
     """Random, and in no text that is sent."""
-    told = [question, *(paper.hit.paper.title + paper.hit.paper.abstract for paper in evidence.papers)]
     while True:
         nonce = secrets.token_hex(8)
         if not any(nonce in text for text in told):
@@ -117,7 +156,12 @@ def _authors(names: tuple[str, ...]) -> str:
     return ", ".join(names[:_MAX_AUTHORS]) + (" et al." if len(names) > _MAX_AUTHORS else "")
 
 
-def _load(path: Path) -> tuple[Template, PromptInfo]:
+def _load(name: str, folder: Path | None) -> tuple[Template, PromptInfo, Path]:
+    if folder is not None and not folder.is_dir():
+        raise InputError(f"There is no folder of prompts at {folder}.", hint="correct prompts (RAG_PROMPTS)")
+    path = (folder or bundled("prompts")) / f"{name}.jinja"
+    if not path.is_file():
+        path = bundled("prompts") / f"{name}.jinja"
     try:
         data = path.read_bytes()
         text = data.decode("utf-8")
@@ -130,7 +174,7 @@ def _load(path: Path) -> tuple[Template, PromptInfo]:
         template = _compiled(text)
     except TemplateError as error:
         raise InputError(f"The prompt {path} is no Jinja template: {error.message}.", hint="mend the file") from error
-    return template, PromptInfo(path.stem, version[1], hashlib.sha256(data).hexdigest())
+    return template, PromptInfo(path.stem, version[1], hashlib.sha256(data).hexdigest()), path
 
 
 @lru_cache(maxsize=8)

@@ -30,7 +30,7 @@ _OTHER_VARIABLES = (_CONFIG_VARIABLE, "RAG_UI_USER", "RAG_UI_PASSWORD")
 FROM_OPENAI = "environment (OPENAI_API_KEY)"
 """The source of a key that is OpenAI's and must reach nobody else."""
 _MASK = "********"
-_PATHS = ("index", "corpus")
+_PATHS = ("index", "corpus", "prompts")
 _SECRET_NAME = re.compile(r"key|token(?!s)|secret|passw|credential", re.IGNORECASE)
 
 
@@ -61,6 +61,7 @@ class Settings(BaseSettings):
         length: How long an answer should be: ``short``, ``normal`` or ``long``.
         lock_timeout: How many seconds to wait for another process that writes the index; ``None`` waits as long as it
             takes.
+        prompts: Folder of own prompts for models; one that isn't there is the bundled one.
         rerank: A postprocessor that reorders what was found; ``None`` is none.
         api_key: From ``RAG_API_KEY``; from ``OPENAI_API_KEY`` only where ``base_url`` is not set, so that a key for
             one provider never goes to another.
@@ -87,6 +88,7 @@ class Settings(BaseSettings):
     max_session_tokens: int | None = Field(None, ge=1)
     length: Length = "normal"
     lock_timeout: float | None = Field(None, ge=0, allow_inf_nan=False)
+    prompts: Path | None = None
     rerank: str | None = None
     api_key: SecretStr | None = None
 
@@ -196,7 +198,7 @@ class Settings(BaseSettings):
             raise ValueError("it should be an address that starts with http:// or https://")
         return value
 
-    @field_validator("index", "corpus", mode="after")
+    @field_validator("index", "corpus", "prompts", mode="after")
     @classmethod
     def _expanded(cls, value: Any) -> Any:
         if isinstance(value, tuple):

@@ -287,7 +287,10 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class StageEvent:
-    """Work has reached a stage: ``searching``, ``reading``, ``writing`` or ``checking``; ``detail`` is for people."""
+    """Work has reached a stage: ``searching``, ``rewording``, ``reading``, ``writing`` or ``checking``.
+
+    ``detail`` is for people.
+    """
 
     stage: str
     detail: str = ""

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 from rag_assistant.drafts import Piece
 from rag_assistant.evidence import Evidence
 from rag_assistant.questions import QuestionForm
-from rag_assistant.types import Length, PromptInfo
+from rag_assistant.types import Length, PromptInfo, Turn
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +56,24 @@ class Backend(Protocol):
         """
 
     def astream(self, prompt: Prompt) -> AsyncIterator[Piece]:
+        """The same, without blocking the event loop."""
+
+
+@runtime_checkable
+class Rewrites(Protocol):
+    """A backend that also rewords follow-up questions so that they stand alone."""
+
+    def prepare_rewrite(self, question: str, turns: Sequence[Turn]) -> Prompt:
+        """The prompt that asks for it."""
+
+    def rewrite(self, prompt: Prompt) -> Iterator[Piece]:
+        """One :class:`Rewritten`, and what it took.
+
+        Raises:
+            BackendError: The model failed.
+        """
+
+    def arewrite(self, prompt: Prompt) -> AsyncIterator[Piece]:
         """The same, without blocking the event loop."""
 
 

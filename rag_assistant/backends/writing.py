@@ -10,26 +10,30 @@ import asyncio
 import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Sequence
 from contextlib import aclosing, closing
 from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 
 from rag_assistant.backends.base import Prompt
-from rag_assistant.backends.chat_errors import empty, filtered, interrupted, no_room
+from rag_assistant.backends.chat_errors import no_room
 from rag_assistant.backends.extractive import ExtractiveBackend
 from rag_assistant.backends.packing import count_tokens, fitting
+from rag_assistant.backends.replies import AnswerReply, Delta, ModelReply, QuestionReply
 from rag_assistant.drafts import Piece
 from rag_assistant.errors import BackendContextTooLong, BackendError
 from rag_assistant.evidence import Evidence
-from rag_assistant.grounding.reply import Reply
-from rag_assistant.prompts import Rendered, render_answer
+from rag_assistant.prompts import Rendered, render_answer, render_rewrite
+from rag_assistant.questions import analyse
 from rag_assistant.settings import Settings
-from rag_assistant.types import Usage
+from rag_assistant.types import Turn
 
 RETRIES = 2
 LONGEST_WAIT = 60.0
 """A server that asks for a longer pause than this is not waited for."""
+COMPACT_UP_TO = 4096
+"""A model that takes no more tokens than this gets the compact prompt."""
 _FIRST_PAUSE = 0.5
 _ANSWER_SHARE = 4
 """The answer gets at most this part of a context: a quarter."""
@@ -47,6 +51,7 @@ class Options:
         retries: How often a call that was refused for now is repeated, after the time in ``Retry-After`` or a growing
             pause.
         context_tokens: How many tokens prompt and answer may have together; ``None`` asks the server.
+        prompts: Folder of own prompts.
     """
 
     max_tokens: int = 1024
@@ -54,6 +59,7 @@ class Options:
     timeout: float = 120.0
     retries: int = RETRIES
     context_tokens: int | None = None
+    prompts: Path | None = None
 
     @classmethod
     def of(cls, settings: Settings, *, temperature: float | None = 0.0) -> Options:
@@ -63,6 +69,7 @@ class Options:
             temperature=temperature if settings.temperature is None else settings.temperature,
             timeout=settings.timeout,
             context_tokens=settings.context_tokens,
+            prompts=settings.prompts,
         )
 
 
@@ -73,21 +80,6 @@ class Request:
     system: str
     user: str
     max_tokens: int
-
-
-@dataclass(frozen=True, slots=True)
-class Delta:
-    """What has come of a reply since the last one.
-
-    Attributes:
-        text: The next piece; may be empty.
-        finish: Why the reply ended: ``stop``, ``length``, ``content_filter``; empty while it goes on.
-        usage: Once, where the provider reports it.
-    """
-
-    text: str = ""
-    finish: str = ""
-    usage: Usage | None = None
 
 
 class WritingBackend(ABC):
@@ -139,7 +131,7 @@ class WritingBackend(ABC):
         if prompt.form.kind in _WITHOUT_MODEL:
             return prompt
         limit = self.context()
-        render = partial(self._render, prompt)
+        render = partial(self._render, prompt, compact=limit is not None and limit <= COMPACT_UP_TO)
         if limit is None:
             evidence, rendered = prompt.evidence, render(prompt.evidence)
         else:
@@ -170,7 +162,43 @@ class WritingBackend(ABC):
         if not prompt.user:
             yield from ExtractiveBackend().stream(prompt)
             return
-        reading = _Reading(prompt, self.server)
+        yield from self._read(prompt, AnswerReply(prompt, self.server))
+
+    async def astream(self, prompt: Prompt) -> AsyncIterator[Piece]:
+        """The same, without blocking."""
+        prompt = prompt if prompt.user else await asyncio.to_thread(self.prepare, prompt)
+        if not prompt.user:
+            for piece in ExtractiveBackend().stream(prompt):
+                yield piece
+            return
+        async with aclosing(self._aread(prompt, AnswerReply(prompt, self.server))) as pieces:
+            async for piece in pieces:
+                yield piece
+
+    def prepare_rewrite(self, question: str, turns: Sequence[Turn]) -> Prompt:
+        """The prompt that asks for a follow-up as a question that stands alone."""
+        rendered = render_rewrite(question, turns, folder=self.options.prompts)
+        tokens = count_tokens(rendered.system) + count_tokens(rendered.user)
+        return Prompt(
+            analyse(question),
+            Evidence((), (), 0),
+            system=rendered.system,
+            user=rendered.user,
+            info=rendered.info,
+            tokens=(tokens, self._answer_tokens(self.context())),
+        )
+
+    def rewrite(self, prompt: Prompt) -> Iterator[Piece]:
+        """The question, and what it took."""
+        yield from self._read(prompt, QuestionReply(self.server))
+
+    async def arewrite(self, prompt: Prompt) -> AsyncIterator[Piece]:
+        """The same, without blocking."""
+        async with aclosing(self._aread(prompt, QuestionReply(self.server))) as pieces:
+            async for piece in pieces:
+                yield piece
+
+    def _read(self, prompt: Prompt, reading: ModelReply) -> Iterator[Piece]:
         attempt = 0
         while True:
             time.sleep(self._pause.left())
@@ -184,14 +212,7 @@ class WritingBackend(ABC):
                 self._failed(error, prompt, attempt, begun=reading.begun)
         yield from reading.finish()
 
-    async def astream(self, prompt: Prompt) -> AsyncIterator[Piece]:
-        """The same, without blocking."""
-        prompt = prompt if prompt.user else await asyncio.to_thread(self.prepare, prompt)
-        if not prompt.user:
-            for piece in ExtractiveBackend().stream(prompt):
-                yield piece
-            return
-        reading = _Reading(prompt, self.server)
+    async def _aread(self, prompt: Prompt, reading: ModelReply) -> AsyncGenerator[Piece]:
         attempt = 0
         while True:
             await asyncio.sleep(self._pause.left())
@@ -207,8 +228,9 @@ class WritingBackend(ABC):
         for piece in reading.finish():
             yield piece
 
-    def _render(self, prompt: Prompt, evidence: Evidence) -> Rendered:
-        return render_answer(prompt.form.text, evidence, length=prompt.length)
+    def _render(self, prompt: Prompt, evidence: Evidence, *, compact: bool) -> Rendered:
+        folder = self.options.prompts
+        return render_answer(prompt.form.text, evidence, length=prompt.length, compact=compact, folder=folder)
 
     def _request(self, prompt: Prompt) -> Request:
         return Request(prompt.system, prompt.user, self._answer_tokens(self.context()))
@@ -243,33 +265,3 @@ class Pause:
         """How many seconds are left of it; 0 when calls may be made."""
         with self._lock:
             return max(0.0, self._until - time.monotonic())
-
-
-class _Reading:
-    """One reply: its deltas become pieces, and its end is looked at."""
-
-    def __init__(self, prompt: Prompt, server: str) -> None:
-        self._reply = Reply(prompt.evidence, prompt.form.text)
-        self._server = server
-        self._usage = Usage(calls=1)
-        self._finish = ""
-        self.begun = False
-
-    def add(self, delta: Delta) -> Iterator[Piece]:
-        self._finish = delta.finish or self._finish
-        if delta.usage is not None:
-            self._usage = delta.usage
-        if self._finish == "content_filter":
-            raise filtered(self._server)
-        if delta.text:
-            self.begun = True
-            yield from self._reply.add(delta.text)
-
-    def finish(self) -> Iterator[Piece]:
-        pieces = list(self._reply.finish(truncated=self._finish == "length"))
-        if self._reply.empty:
-            raise empty(self._server)
-        if not self._finish:
-            raise interrupted(self._server)
-        yield from pieces
-        yield self._usage

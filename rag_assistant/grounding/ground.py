@@ -42,7 +42,7 @@ class Grounder:
             self.matched = piece.count
         elif isinstance(piece, Refusal):
             self.refusal = piece
-        else:
+        elif isinstance(piece, Usage):
             self.usage = _together(self.usage, piece)
         return ""
 

@@ -173,7 +173,7 @@ def test_a_refusal_teaches_the_context(opened: Open, server: Script, raw: str) -
 
 def test_a_context_that_holds_nothing_is_told(opened: Open, server: Script) -> None:
     with pytest.raises(e.BackendContextTooLong, match="one sentence") as raised:
-        opened(context_tokens=512).ask(QUESTION)
+        opened(context_tokens=512).ask(f"{QUESTION[:-1]}, {'whatever it is, ' * 100} or not?")
     assert "RAG_CONTEXT_TOKENS" in raised.value.hint
     server.say(Reply(status=400, raw=json.dumps({"error": {"message": "context_length_exceeded"}})))
     with pytest.raises(e.BackendContextTooLong):

@@ -13,24 +13,33 @@ from hypothesis import strategies as st
 
 from rag_assistant.bundled import bundled
 from rag_assistant.errors import InputError
-from rag_assistant.prompts import SENTINEL, Rendered, as_data, render_answer
+from rag_assistant.prompts import SENTINEL, Rendered, as_data, render_answer, render_rewrite
 from rag_assistant.types import Length
 from tests.grounding.papers import FIRST, SECOND, evidence, found
 
 KNOWN = {
     ("answer", "1"): "9878c1a08e92484aee99477e699fccde634bc54c187d55cc35290162b2fe5e6f",
     ("answer", "2"): "743bc2c462f1a037fcc1124d391dc1ed2d1fd813319401468c030f7c9458b3d4",
+    ("answer-compact", "1"): "d1b7c7d929bce39c27fa5fef38767c341ca453bf7a8a6cda0872e5efaa22c368",
+    ("rewrite", "1"): "4c57e8e2e76d17e5041feed987d6ff139abcc3624f0f686650b9eb406447444f",
 }
 """The bytes of every version there has been: to change a prompt, raise its version and add a line."""
 
 
-def rendered(abstract: str = SECOND.abstract, title: str = SECOND.title, question: str = "What is CTMA?") -> Rendered:
-    return render_answer(question, evidence(found(FIRST), found(replace(SECOND, abstract=abstract, title=title))))
+def rendered(
+    abstract: str = SECOND.abstract,
+    title: str = SECOND.title,
+    question: str = "What is CTMA?",
+    *,
+    compact: bool = False,
+) -> Rendered:
+    papers = evidence(found(FIRST), found(replace(SECOND, abstract=abstract, title=title)))
+    return render_answer(question, papers, compact=compact)
 
 
 def test_bytes_change_with_the_version_only() -> None:
-    info = rendered().info
-    assert KNOWN[info.name, info.version] == info.sha256
+    for info in (rendered().info, rendered(compact=True).info, render_rewrite("Why?", [("What?", "That.")]).info):
+        assert KNOWN[info.name, info.version] == info.sha256
     assert {path.stem for path in bundled("prompts").glob("*.jinja")} == {name for name, _ in KNOWN}
 
 
@@ -59,7 +68,7 @@ def fence(prompt: Rendered) -> str:
     return found_fence[1]
 
 
-USUAL_SYSTEM = re.sub(r"\b[0-9a-f]{16}\b", "", rendered().system)
+USUAL_SYSTEM = {compact: re.sub(r"\b[0-9a-f]{16}\b", "", rendered(compact=compact).system) for compact in (False, True)}
 
 
 def test_the_fence_is_another_each_time() -> None:
@@ -79,9 +88,9 @@ HOSTILE = st.text() | st.sampled_from(
 
 
 @settings(deadline=None, max_examples=80)
-@given(HOSTILE, HOSTILE, HOSTILE)
-def test_no_text_gets_out_of_its_line_or_its_fence(abstract: str, title: str, question: str) -> None:
-    prompt = rendered(f"Begins. {abstract} Ends.", title, question)
+@given(HOSTILE, HOSTILE, HOSTILE, st.booleans())
+def test_no_text_gets_out_of_its_line_or_its_fence(abstract: str, title: str, question: str, compact: bool) -> None:
+    prompt = rendered(f"Begins. {abstract} Ends.", title, question, compact=compact)
     nonce = fence(prompt)
     assert prompt.user.count(nonce) == 2
     inside, after = prompt.user.split(f"\nPAPERS {nonce}>>>\n")
@@ -92,7 +101,7 @@ def test_no_text_gets_out_of_its_line_or_its_fence(abstract: str, title: str, qu
     assert not re.search(
         r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2066-\u2069\U000e0000-\U000e007f]", inside
     )
-    assert prompt.system.replace(nonce, "") == USUAL_SYSTEM
+    assert prompt.system.replace(nonce, "") == USUAL_SYSTEM[compact]
 
 
 def test_a_label_in_a_passage_is_no_label() -> None:
@@ -120,6 +129,22 @@ def test_a_prompt_that_cannot_be_used_is_named(tmp_path: Path, text: str, messag
     assert raised.value.hint
 
 
-def test_a_missing_prompt_is_named(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="can't be read"):
-        render_answer("What?", evidence(found(FIRST)), folder=tmp_path)
+def test_a_folder_that_is_not_there_is_named_and_a_file_that_is_not_is_the_bundled_one(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no folder of prompts at") as raised:
+        render_answer("What?", evidence(found(FIRST)), folder=tmp_path / "absent")
+    assert "RAG_PROMPTS" in raised.value.hint
+    assert render_answer("What?", evidence(found(FIRST)), folder=tmp_path).info == rendered().info
+
+
+@settings(deadline=None, max_examples=60)
+@given(HOSTILE, st.lists(st.tuples(HOSTILE, HOSTILE), max_size=5))
+def test_a_conversation_stays_within_its_fence(question: str, turns: list[tuple[str, str]]) -> None:
+    prompt = render_rewrite(question, turns)
+    fenced = re.match(r"<<<CONVERSATION ([0-9a-f]{16})\n", prompt.user)
+    assert fenced
+    assert prompt.user.count(fenced[1]) == 2
+    inside, after = prompt.user.split(f"CONVERSATION {fenced[1]}>>>\n")
+    lines = [line for line in inside.split("\n")[1:] if line]
+    assert all(line.startswith(("Question:", "Answer:")) for line in lines)
+    assert len(lines) == 2 * min(3, len(turns))
+    assert len(after.strip().split("\n")) == 3

@@ -1,0 +1,32 @@
+"""What no backend needs to be asked about."""
+
+from __future__ import annotations
+
+from rag_assistant.conversation import Standalone
+from rag_assistant.drafts import Refusal
+from rag_assistant.evidence import Evidence
+from rag_assistant.grounding.gate import judge
+from rag_assistant.questions import QuestionForm
+
+
+def early_refusal(form: QuestionForm, alone: Standalone, evidence: Evidence) -> Refusal | None:
+    """What no backend needs to be asked about: an empty question, no paper in reach, none on the topic."""
+    if form.kind == "empty":
+        return Refusal("clarify", message="Nothing was asked. Ask a question about the papers.")
+    if alone.unresolved:
+        return Refusal("clarify", message="I can't tell what this refers to. Name the paper, method or topic.")
+    if not evidence.considered:
+        return Refusal("not_in_corpus")
+    if form.kind == "bibliography":
+        return None
+    if not any(not word.carried for word in evidence.words) and not evidence.words:
+        return Refusal("clarify")
+    if form.kind != "list" and not any(judge(evidence.words, paper).on_topic for paper in evidence.papers):
+        return Refusal("not_in_corpus", heaviest(evidence))
+    return None
+
+
+def heaviest(evidence: Evidence) -> tuple[str, ...]:
+    """The question's own words that say most, the rarest first."""
+    own = sorted((word for word in evidence.words if not word.carried), key=lambda word: -word.weight)
+    return tuple(word.text for word in own[:6])

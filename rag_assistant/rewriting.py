@@ -1,0 +1,62 @@
+"""What becomes of a follow-up that a model reworded: taken if it asks for what was asked, else the rules' version."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+from rag_assistant.conversation import Standalone
+from rag_assistant.questions import clean, is_content
+from rag_assistant.types import Turn
+
+LONGEST = 400
+_KNOWN_SHARE = 0.7
+"""So many of its content words must stand in the conversation: a model that adds others asks something else."""
+_OWN_SHARE = 0.5
+_LEAD_IN = re.compile(
+    r"^\W*(?:(?:the\s+)?(?:last\s+)?(?:rewritten|stand-?alone)?\s*question\s*(?:,[^:]{0,40})?:)\s*", re.I
+)
+_THINKING = re.compile(r"<(think|thinking|reasoning)>.*?(?:</\1>|\Z)|\A.*?</(?:think|thinking|reasoning)>", re.S | re.I)
+
+
+def needs_model(alone: Standalone, asked: str) -> bool:
+    """Whether a follow-up leaves something out that the rules only guess at. A paper that was counted off ("the second
+    one") is known, and a question that stands alone is left alone."""
+    return not alone.only_focus and not alone.unresolved and alone.text != clean(asked)
+
+
+def reworded(alone: Standalone, asked: str, reply: str, turns: Sequence[Turn]) -> Standalone | None:
+    """The follow-up with a model's text; ``None`` where that is no question about what was asked.
+
+    Args:
+        alone: What the rules made of it.
+        asked: The follow-up.
+        reply: What the model wrote.
+        turns: What was said before.
+    """
+    lines = [line for line in _THINKING.sub("", reply).splitlines() if line.strip()]
+    text = clean(_LEAD_IN.sub("", lines[0])).strip("\"'“”*` ") if lines else ""
+    words = _words(text)
+    if not words or len(text) > LONGEST or len(lines) > 1:
+        return None
+    own = _words(asked)
+    known = set(map(_stem, own)) | {
+        _stem(word) for question, answer in turns for word in _words(f"{question} {answer}")
+    }
+    kept = {_stem(word) for word in words}
+    if sum(_stem(word) in known for word in words) < _KNOWN_SHARE * len(words):
+        return None
+    if sum(_stem(word) in kept for word in own) < _OWN_SHARE * len(own):
+        return None
+    stems = {_stem(word) for word in own}
+    carried = frozenset(word.lower() for word in words if _stem(word) not in stems) if own else frozenset()
+    return replace(alone, text=text, carried=carried)
+
+
+def _words(text: str) -> list[str]:
+    return [word for word in re.findall(r"[^\W_]+", text) if is_content(word)]
+
+
+def _stem(word: str) -> str:
+    return word.casefold()[:5]
