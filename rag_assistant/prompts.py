@@ -100,7 +100,7 @@ def render_answer(
         "sentinel": SENTINEL,
         "length": length,
     }
-    return _rendered("answer-compact" if compact else "answer", values, folder)
+    return render_prompt("answer-compact" if compact else "answer", values, folder=folder)
 
 
 def render_rewrite(question: str, turns: Sequence[Turn], *, folder: Path | None = None) -> Rendered:
@@ -119,10 +119,21 @@ def render_rewrite(question: str, turns: Sequence[Turn], *, folder: Path | None 
         PromptTurn(as_data(asked)[:_TURN_CHARACTERS], as_data(answer)[:_TURN_CHARACTERS]) for asked, answer in last
     )
     told = [question, *(text for turn in last for text in turn)]
-    return _rendered("rewrite", {"question": as_data(question), "turns": said, "nonce": _nonce(told)}, folder)
+    values = {"question": as_data(question), "turns": said, "nonce": _nonce(told)}
+    return render_prompt("rewrite", values, folder=folder)
 
 
-def _rendered(name: str, values: Mapping[str, object], folder: Path | None) -> Rendered:
+def render_prompt(name: str, values: Mapping[str, object], *, folder: Path | None = None) -> Rendered:
+    """The prompt ``name.jinja`` with its variables filled in.
+
+    Args:
+        name: Of the file.
+        values: By variable; text of others must have gone through :func:`as_data`.
+        folder: As in :func:`render_answer`.
+
+    Raises:
+        InputError: As in :func:`render_answer`.
+    """
     template, info, path = _load(name, folder)
     blocks = []
     for block in ("system", "user"):
@@ -135,6 +146,14 @@ def _rendered(name: str, values: Mapping[str, object], folder: Path | None) -> R
                 f"The prompt {path} can't be filled in: {error.message}.", hint=f"it may use {', '.join(values)}"
             ) from error
     return Rendered(blocks[0], blocks[1], info)
+
+
+def fence_of(*texts: str) -> str:
+    """A mark for the fence around these texts that is the same each time, for prompts whose replies are kept.
+
+    It hangs on all of them, so none can hold it.
+    """
+    return hashlib.sha256("\0".join(texts).encode()).hexdigest()[:16]
 
 
 def as_data(text: str) -> str:

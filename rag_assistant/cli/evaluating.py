@@ -1,9 +1,9 @@
-"""``eval run`` and ``validate``."""
+"""``eval run``."""
 
 from __future__ import annotations
 
 import time
-from dataclasses import asdict, fields
+from dataclasses import fields
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,6 +12,7 @@ import typer
 
 from rag_assistant.cli import options as o
 from rag_assistant.cli.command import command
+from rag_assistant.cli.drafting import note_drafts
 from rag_assistant.cli.session import reporting
 from rag_assistant.cli.state import State, emit, emit_json
 from rag_assistant.cli.transforming import TRANSFORM_NAMES, asked, transform_from
@@ -21,10 +22,6 @@ if TYPE_CHECKING:
     from rag_assistant.evals import Progress, Run
 
 _INTERRUPTED = 130
-Papers = Annotated[
-    list[Path] | None,
-    typer.Option("--papers", metavar="PATH", help="Papers that the set is about; repeatable.", show_default="bundled"),
-]
 
 
 @command
@@ -100,37 +97,6 @@ def run(
         raise InputError(f"Every question failed: {done.main[0].errors['question']}.", hint=f"see {folder}/report.md")
 
 
-@command
-def validate(
-    state: State,
-    file: Annotated[
-        Path | None, typer.Argument(metavar="FILE", help="An eval set.", show_default="the bundled one")
-    ] = None,
-    papers: Papers = None,
-    json: o.Json = False,
-) -> None:
-    """Check an eval set: its form, and each question against the papers. Exits with 1 when anything is wrong."""
-    from rag_assistant.bundled import bundled
-    from rag_assistant.evals import default_set, validate_file
-    from rag_assistant.loaders import load_papers
-
-    path = file or default_set()
-    report = load_papers(papers or [bundled("corpus")])
-    for text in (*report.problems, *report.notes):
-        state.note(str(text))
-    found = validate_file(path, report.papers)
-    if json:
-        emit_json({"file": str(path), "problems": [asdict(problem) for problem in found]})
-    else:
-        for problem in found:
-            emit(str(problem), end="\n")
-    if found:
-        counted = "1 fault" if len(found) == 1 else f"{len(found)} faults"
-        raise InputError(f"{path} has {counted}.", hint="evals/README.md says what a question needs")
-    if not json:
-        emit(f"{path}: nothing is wrong", end="\n")
-
-
 def _run(state: State, kept: dict[str, Any], folder: Path, *, resume: bool, lock_timeout: float | None) -> Run:
     from rag_assistant.evals import Dataset, evaluate
     from rag_assistant.evals.extras import scipy_stats
@@ -140,6 +106,7 @@ def _run(state: State, kept: dict[str, Any], folder: Path, *, resume: bool, lock
     dataset = Dataset.load(kept.get("set")).select(
         split=kept.get("split", "all"), categories=kept.get("category", ()), limit=kept.get("limit")
     )
+    note_drafts(state, dataset.cases)
     flags: dict[str, Any] = {field.name: kept.get(field.name) for field in fields(o.AnswerOptions)}
     settings = o.AnswerOptions(**{**flags, "lock_timeout": lock_timeout}).settings()
     seed = kept.get("seed", 0)

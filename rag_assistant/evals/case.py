@@ -108,7 +108,7 @@ class Case:
         wrong: Answers that must not be taken for right.
         twin: For a near miss, the answerable question on the same paper that differs in one aspect, and back.
         variant_of: The question that this one is another wording of.
-        notes, author, reviewed: On how it came to be.
+        notes, author, reviewed: On how it came to be; ``reviewed`` is empty for a draft that nobody has looked at.
         line: Where it stands in its file; 0 when it stands in none.
     """
 
@@ -180,5 +180,6 @@ class Case:
         record: dict[str, Any] = {k: v for k, v in asdict(self).items() if k != "line"}
         record["papers"] = dict(self.papers)
         record["nuggets"] = [{"vital": n.vital, "any": list(n.patterns)} for n in self.nuggets]
+        record["reviewed"] = self.reviewed or False
         plain_types: dict[str, Any] = json.loads(json.dumps(record))
         return plain_types

@@ -43,6 +43,7 @@ def _built(record: Mapping[str, Any], line: int) -> Case:
     values["evidence"] = tuple(
         Evidence(e["paper"], e["quote"], e.get("field", "abstract")) for e in record.get("evidence", ())
     )
+    values["reviewed"] = record.get("reviewed") or ""
     for name in ("also_ok", "expected_status", "must_not", "wrong"):
         values[name] = tuple(record.get(name, ()))
     return Case(**values, line=line)
@@ -64,6 +65,10 @@ def _id(value: object) -> list[Fault]:
 
 def _truth(value: object) -> list[Fault]:
     return [] if isinstance(value, bool) else [("", "not true or false")]
+
+
+def _review(value: object) -> list[Fault]:
+    return [] if isinstance(value, str) or value is False else [("", "not a text or false")]
 
 
 def _one_of(allowed: tuple[str, ...]) -> Callable[[object], list[Fault]]:
@@ -155,5 +160,5 @@ _CHECKS: Mapping[str, Callable[[object], list[Fault]]] = {
     "variant_of": _text,
     "notes": _text,
     "author": _text,
-    "reviewed": _text,
+    "reviewed": _review,
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -22,6 +23,7 @@ KNOWN = {
     ("answer", "2"): "743bc2c462f1a037fcc1124d391dc1ed2d1fd813319401468c030f7c9458b3d4",
     ("answer-compact", "1"): "d1b7c7d929bce39c27fa5fef38767c341ca453bf7a8a6cda0872e5efaa22c368",
     ("rewrite", "1"): "4c57e8e2e76d17e5041feed987d6ff139abcc3624f0f686650b9eb406447444f",
+    ("draft", "1"): "8a309c1832e2c9ba584fe12197d9ca2e8ed27ba4fe64903f10a1e4467867fa58",
 }
 """The bytes of every version there has been: to change a prompt, raise its version and add a line."""
 
@@ -40,7 +42,12 @@ def rendered(
 def test_bytes_change_with_the_version_only() -> None:
     for info in (rendered().info, rendered(compact=True).info, render_rewrite("Why?", [("What?", "That.")]).info):
         assert KNOWN[info.name, info.version] == info.sha256
-    assert {path.stem for path in bundled("prompts").glob("*.jinja")} == {name for name, _ in KNOWN}
+    paths = list(bundled("prompts").glob("*.jinja"))
+    assert {path.stem for path in paths} == {name for name, _ in KNOWN}
+    for path in paths:
+        version = re.match(r"\{#-? version: (\d+)", path.read_text("utf-8"))
+        assert version
+        assert hashlib.sha256(path.read_bytes()).hexdigest() == KNOWN[path.stem, version[1]]
 
 
 def test_papers_are_numbered_and_sentences_labelled() -> None:

@@ -1,0 +1,70 @@
+"""A model that is asked for text as such, for judging and for drafting: any backend that calls one."""
+
+from __future__ import annotations
+
+import time
+from contextlib import closing
+
+from rag_assistant.backends.resolve import resolve_backend
+from rag_assistant.backends.writing import Request, WritingBackend
+from rag_assistant.errors import BackendError, PluginError
+from rag_assistant.prompts import Rendered
+from rag_assistant.settings import Settings
+
+_LONGEST_WAIT = 60.0
+_FIRST_PAUSE = 0.5
+
+
+class Model:
+    """One model at temperature 0, where it takes a temperature.
+
+    Attributes:
+        calls, tokens: What it has used so far; tokens as far as the provider reports them, in and out together.
+
+    Raises:
+        PluginError: The backend calls no model, or there is none with that name.
+        BackendError, SettingsError: It can't be used with these settings.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        # A temperature of the user's is for answers; without one a backend takes 0, or none for models that want none.
+        backend = resolve_backend(settings.backend, settings.model_copy(update={"temperature": None}))
+        if not isinstance(backend, WritingBackend):
+            raise PluginError(
+                f"The backend {backend.name!r} calls no model.", hint="--backend openai or openai-like, with --model"
+            )
+        self._backend = backend
+        self.calls = self.tokens = 0
+
+    @property
+    def name(self) -> str:
+        """Backend and model."""
+        return f"{self._backend.name} {self._backend.model}"
+
+    def complete(self, prompt: Rendered, *, max_tokens: int) -> str:
+        """The whole reply to a prompt. A call that is refused for now is repeated after a pause.
+
+        Raises:
+            BackendError: The model failed.
+        """
+        request = Request(prompt.system, prompt.user, max_tokens)
+        attempt = 0
+        while True:
+            try:
+                return self._once(request)
+            except BackendError as error:
+                attempt += 1
+                wait = error.retry_after
+                if wait is None or attempt > self._backend.options.retries or wait > _LONGEST_WAIT:
+                    raise
+                time.sleep(wait or _FIRST_PAUSE * 2 ** (attempt - 1))
+
+    def _once(self, request: Request) -> str:
+        pieces: list[str] = []
+        self.calls += 1
+        with closing(self._backend.deltas(request)) as deltas:  # type: ignore[type-var]
+            for delta in deltas:
+                pieces.append(delta.text)
+                if delta.usage is not None:
+                    self.tokens += (delta.usage.prompt_tokens or 0) + (delta.usage.completion_tokens or 0)
+        return "".join(pieces)
