@@ -27,7 +27,6 @@ from rag_assistant.retrieval import Query, Retriever
 
 CANDIDATES = 100
 FOLDS = 5
-SHARPNESS = 20.0
 
 
 @dataclass(frozen=True)
@@ -60,7 +59,7 @@ def fit(queries: Sequence[Ranked]) -> NDArray[np.float64]:
     usable = [(query.parts, query.relevant) for query in queries if query.relevant.any()]
 
     def loss(logs: NDArray[np.float64]) -> float:
-        weights = SHARPNESS * np.concatenate([[1.0], np.exp(logs)])
+        weights = np.exp(logs)
         total = 0.0
         for parts, relevant in usable:
             scores = parts @ weights
@@ -68,7 +67,8 @@ def fit(queries: Sequence[Ranked]) -> NDArray[np.float64]:
             total -= np.log(np.exp(scores[relevant] - top).sum() / np.exp(scores - top).sum())
         return total / len(usable)
 
-    return np.concatenate([[1.0], np.exp(minimize(loss, np.zeros(3), method="Nelder-Mead").x)])
+    weights: NDArray[np.float64] = np.exp(minimize(loss, np.full(4, 2.0)).x)
+    return weights / weights[0]
 
 
 def main() -> None:

@@ -75,9 +75,9 @@ def signals(
     )
 
 
-INTERCEPT = -20.86
-COEFFICIENTS = (3.85, 2.51, 1.95, -0.81, 5.04, 10.59)
-THRESHOLD = 0.58
+INTERCEPT = -20.49
+COEFFICIENTS = (3.59, 2.47, 1.91, -1.10, 5.04, 10.54)
+THRESHOLD = 0.57
 """At this confidence an abstract is taken to say it: at most 10% of answerable questions in English are refused."""
 
 
