@@ -89,6 +89,9 @@ class Asking:
     ) -> AsyncIterator[tuple[Answer | None, bool]]:
         """What is written of it, and whether sources came with that; twenty times a second at most."""
         async with service.turn():
+            if not service.is_open(choices.backend):
+                self.stage = "opening"
+                yield None, False
             assistant = await service.assistant(choices.backend)
             stream = assistant.astream(
                 self.question, history=history, k=choices.k, filters=choices.filters(about), length=choices.length

@@ -91,6 +91,11 @@ class Service:
                 "The index is still being opened or rebuilt.", hint="wait a minute and ask again"
             ) from error
 
+    def is_open(self, chosen: str | None = None) -> bool:
+        """Whether an assistant is there to be asked without waiting."""
+        future = self._opening.get(Offer.parse(chosen) if chosen else self.offers[0])
+        return future is not None and future.done() and future.exception() is None
+
     def _start(self, offer: Offer) -> Future[Assistant]:
         with self._lock:
             known = self._opening.get(offer)

@@ -8,7 +8,6 @@ from collections.abc import AsyncIterator, Iterator
 
 from rag_assistant.backends.base import Prompt
 from rag_assistant.drafts import Draft, Frame, Label, Piece
-from rag_assistant.errors import BackendUnreachable
 from tests.browser.payloads import PAYLOADS
 
 
@@ -68,17 +67,6 @@ class Hostile(_Both):
             yield Draft(paper.sentences[0].passage.text, (Label(place, 0),))
         for payload in PAYLOADS:
             yield Draft(payload)
-
-
-class Down(_Both):
-    """A model server that isn't there."""
-
-    name = "down"
-
-    def pieces(self, prompt: Prompt) -> Iterator[Piece]:
-        raise BackendUnreachable(
-            "No answer from http://127.0.0.1:9/v1.", hint="start the model server, or choose another backend"
-        )
 
 
 class Broken(_Both):

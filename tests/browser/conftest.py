@@ -12,10 +12,10 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from tests.ui.served import served
+from tests.ui.served import free_port, served
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-BACKENDS = ("Slow", "Steady", "Down", "Broken")
+BACKENDS = ("Slow", "Steady", "Broken")
 _MISSING = "no browser: apt-get install chromium fonts-dejavu-core, and pip install playwright"
 
 
@@ -60,9 +60,11 @@ def required() -> bool:
 
 @pytest.fixture(scope="session")
 def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The page over the bundled papers, with the tests' backends to choose from."""
-    offers = [flag for name in BACKENDS for flag in ("--offer", f"tests.browser.backends:{name}")]
-    with served(tmp_path_factory.mktemp("ui"), *offers) as address:
+    """The page over the bundled papers, with backends to choose from: the tests' own, and two that can't answer."""
+    names = [*(f"tests.browser.backends:{name}" for name in BACKENDS), "openai", "openai-like=llama3.2"]
+    offers = [flag for name in names for flag in ("--offer", name)]
+    nobody = {"RAG_BASE_URL": f"http://127.0.0.1:{free_port()}/v1"}
+    with served(tmp_path_factory.mktemp("ui"), *offers, env=nobody) as address:
         yield address
 
 
@@ -134,5 +136,5 @@ def choose_backend(page: Any, name: str) -> None:
     """In the settings drawer."""
     page.click("[data-drawer=settings-drawer]")
     page.get_by_label("Answers written by").click()
-    page.get_by_role("option", name=name).click()
+    page.get_by_role("option", name=name, exact=True).click()
     page.click("#settings-drawer [data-do=close]")

@@ -256,12 +256,32 @@ def test_one_slow_answer_does_not_hold_up_another(context: Any, url: str) -> Non
 
 
 def test_errors_speak_and_the_chat_goes_on(page: Any) -> None:
-    choose_backend(page, "tests.browser.backends:Down")
+    choose_backend(page, "openai-like, llama3.2")
     told = ask(page, DPO).locator(".trouble").inner_text()
-    assert "No answer from" in told
-    assert "Start the model server" in told
+    assert "can't be reached" in told
+    assert "Check that it runs" in told
+    choose_backend(page, "openai")
+    told = ask(page, DPO).locator(".trouble").inner_text()
+    assert "needs a key" in told
+    assert "Set it" in told
     choose_backend(page, "tests.browser.backends:Broken")
     assert "the server's log has the details" in ask(page, DPO).locator(".trouble").inner_text()
     assert "/etc/passwd" not in page.content()
     choose_backend(page, "extractive")
     assert ask(page, DPO).locator("a.cite").count() >= 1
+
+
+def test_one_too_many_is_told_that_it_is_busy_and_can_ask_again(context: Any, tmp_path: Path) -> None:
+    with served(tmp_path, "--running", "1", "--waiting", "0", "--offer", "tests.browser.backends:Slow") as url:
+        first, second = opened(context, url), opened(context, url)
+        choose_backend(first, "tests.browser.backends:Slow")
+        first.fill("#question", DPO)
+        first.press("#question", "Enter")
+        first.wait_for_selector("#live .answer")
+        told = ask(second, DPO).locator(".trouble").inner_text()
+        assert "The assistant is busy" in told
+        assert "Try again in a minute" in told
+        first.click("#stop")
+        first.wait_for_selector("#t0 .note:has-text('Stopped')")
+        second.locator("#t0 [data-do=retry]").click()
+        second.wait_for_selector("#t0 a.cite")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,9 +21,10 @@ _SHOWN = "#conversation, #live, #sources, #chats, #corpus, .composer .chip, #tip
 def hostile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """A page over papers that are payloads, answered by a model that writes payloads."""
     folder = tmp_path_factory.mktemp("hostile")
-    papers = folder / "papers.jsonl"
-    with papers.open("w", encoding="utf-8") as file:
-        for place, payload in enumerate(PAYLOADS):
+    papers = folder / "papers"
+    papers.mkdir()
+    for place, payload in enumerate(PAYLOADS):
+        with (papers / f"{_as_name(payload)}{place}.jsonl").open("w", encoding="utf-8") as file:
             record = {
                 "id": f"p{place}-{payload[:30]}",
                 "title": f"Zebra steering {place} {payload}",
@@ -33,8 +35,15 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
                 "url": ADDRESSES[place % len(ADDRESSES)],
             }
             file.write(json.dumps(record) + "\n")
+            if place % 9 == 0:  # without a title: it is made of the first words
+                file.write(json.dumps({"abstract": f"{payload} steers a zebra. It is untitled."}) + "\n")
     with served(folder, "--offer", "tests.browser.backends:Hostile", corpus=papers) as address:
         yield address
+
+
+def _as_name(payload: str) -> str:
+    """The payload as a file can be called."""
+    return payload.replace("/", "\N{DIVISION SLASH}").replace("\0", "")[:70]
 
 
 def test_there_are_enough_payloads() -> None:
@@ -93,6 +102,20 @@ def test_chats_that_were_tampered_with_do_no_harm(context: Any, hostile: str, se
     ready(page)
     assert ask(page, "Which papers are about zebra steering?").locator("a.cite").count() >= 1
     _clean(page, seen)
+
+
+def test_names_of_files_in_errors_do_no_harm(context: Any, tmp_path: Path, seen: Seen) -> None:
+    missing = tmp_path / "".join(_as_name(payload) for payload in PAYLOADS[2:6]).replace(":", "")
+    with served(tmp_path, corpus=missing) as url:
+        page = opened(context, url)
+        assert "onerror" in page.locator("#conversation .trouble").inner_text()
+        page.fill("#question", "What is a zebra?")
+        page.press("#question", "Enter")
+        page.wait_for_selector("#t0 .trouble")
+        _clean(page, seen)
+        page.reload()
+        ready(page)
+        _clean(page, seen)
 
 
 def _clean(page: Any, seen: Seen) -> None:

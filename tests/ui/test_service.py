@@ -42,12 +42,12 @@ async def test_one_more_than_may_wait_is_told_that_it_is_busy(tmp_path: Path) ->
 
 
 async def test_only_backends_of_the_server_can_be_chosen(tmp_path: Path) -> None:
-    service = Service(Settings(index=tmp_path / "i", corpus=(CORPUS,)), backends=["tests.browser.backends:Down"])
+    service = Service(Settings(index=tmp_path / "i", corpus=(CORPUS,)), backends=["tests.browser.backends:Slow"])
     with pytest.raises(InputError, match="isn't offered"):
         await service.assistant("os:system")
     first = await service.assistant()
     assert await service.assistant("extractive") is first
-    assert (await service.assistant("tests.browser.backends:Down")) is not first
+    assert (await service.assistant("tests.browser.backends:Slow")) is not first
     made = await examples(first)
     assert len(made) == WANTED
     assert all([(await first.aask(question)).status == "answered" for question in made])
