@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 
 from rag_assistant.inline import Linker, Mark, escape, inline
 from rag_assistant.render import byline, one_line, safe_url, to_markdown
-from rag_assistant.types import Answer, Citation, Paper, Quote, Statement
+from rag_assistant.types import NO_CITATION, Answer, Citation, Paper, Quote, Statement
 
 _BULLET = re.compile(r"\s{0,6}[-*•]\s+(?=\S)")
 _NUMBERED = re.compile(r"\s{0,6}\d{1,3}[.)]\s+(?=\S)")
@@ -140,7 +140,8 @@ def _line(
 
 
 def _why(statement: Statement) -> str:
-    reason = f": {one_line(statement.reason)}" if statement.reason else ""
+    told = statement.reason and statement.reason != NO_CITATION
+    reason = f": {one_line(statement.reason)}" if told else ""
     return f' <span class="why">{escape(_WHY[statement.support] + reason)}</span>'
 
 
@@ -208,7 +209,9 @@ def _blocks(text: str, line: Callable[[int, int], str]) -> str:
 
 
 def _source(citation: Citation, prefix: str, ask_about: bool) -> str:
-    quotes = "".join(f'<li data-q="{quote.start}">“{inline(_plain(quote.text))}”</li>' for quote in citation.quotes)
+    quotes = "".join(
+        f'<li data-q="{quote.start}">“{inline(_plain(quote.text), addresses=True)}”</li>' for quote in citation.quotes
+    )
     shown = f'<ul class="quotes">{quotes}</ul>' if quotes else '<p class="by">Cited for its bibliography.</p>'
     marks = [Mark(quote.start, quote.end, quote.start) for quote in citation.quotes]
     number = f'<span class="num" aria-hidden="true">{citation.number}</span>'

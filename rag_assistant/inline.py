@@ -1,7 +1,7 @@
 """One line of prose as safe HTML: mathematics, emphasis, addresses, code, citation markers and highlighted spans.
 
-Everything that comes from a paper, a model or a user is escaped; the tags are this module's own. What looks like HTML,
-an image or a link in Markdown stays visible as the text it is. Standard library only.
+Everything that comes from a paper, a model or a user is escaped; the tags are this module's own. What looks like HTML
+or an image in Markdown stays visible as the text it is. Standard library only.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ _EMPHASIS = (
 )
 _ESCAPED = re.compile(r"\\(?=[$%&#_{}])")
 _MARKER = re.compile(r"\[\d+(?:\s*[,;]\s*\d+)*\]")
+_NAMED_LINK = re.compile(r"\[([^\[\]]+)\]\((\S+)\)")
 _UNCLOSED = re.compile(r"(?:\$\$?(?=[^\s\d$])|\\[(\[])")
 _LONGEST_FORMULA = 400
 _TAIL = re.compile(r"(?:\*\*?|_)(?=\S)[^*_\s]*\Z")
@@ -67,7 +68,7 @@ def inline(text: str, *, marks: Sequence[Mark] = (), link: Linker | None = None,
         text: Of one or more lines; line feeds stay line feeds.
         marks: Spans to highlight, not overlapping.
         link: What to make of citation markers; ``None`` leaves them as text.
-        addresses: Whether web addresses become links: for text of papers, not for what a model or a user wrote.
+        addresses: Whether web addresses, and Markdown's links to such, become links: for text of papers, not for what a model or a user wrote.
     """
     text = text.translate(_SAME_LENGTH)
     atoms = _atoms(text, link, addresses)
@@ -132,8 +133,12 @@ def _atom(source: str, addresses: bool) -> str:
             return f'<span class="math" data-tex="{tex}" data-display="{int(display)}">{escape(source)}</span>'
     if source.startswith("`"):
         return f"<code>{escape(source[1:-1])}</code>"
-    if addresses and source.startswith(("http://", "https://")) and safe_url(source):
-        return f'<a href="{escape(source)}" target="_blank" rel="noopener noreferrer">{escape(source)}</a>'
+    if not addresses:
+        return ""
+    named = _NAMED_LINK.fullmatch(source)
+    name, url = (named[1], named[2]) if named else (source, source)
+    if url.startswith(("http://", "https://")) and safe_url(url):
+        return f'<a href="{escape(url)}" target="_blank" rel="noopener noreferrer">{escape(name)}</a>'
     return ""
 
 

@@ -19,6 +19,9 @@ Status = Literal["answered", "partial", "not_in_corpus", "not_in_abstracts", "cl
 
 Support = Literal["supported", "unsupported", "uncited"]
 Basis = Literal["abstract", "bibliography"]
+NO_CITATION = "no citation"
+"""The reason of a statement that is ``uncited`` because it names no source."""
+
 Length = Literal["short", "normal", "long"]
 """How long an answer should be: a sentence, a few, or about a paragraph; lists name fewer or more papers."""
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from rag_assistant.drafts import Draft, Frame, Label, Matched, Missing, Piece, Refusal
 from rag_assistant.evidence import Evidence
 from rag_assistant.grounding.support import Verdict, check_abstract, check_bibliography
-from rag_assistant.types import Citation, Paper, Quote, QuoteRef, Statement, Usage
+from rag_assistant.types import NO_CITATION, Citation, Paper, Quote, QuoteRef, Statement, Usage
 
 
 @dataclass(slots=True)
@@ -105,7 +105,7 @@ class Grounder:
 
     def _check(self, draft: Draft, labels: list[Label], quotes: list[Quote]) -> Verdict:
         if not labels:
-            return Verdict("uncited", "no citation")
+            return Verdict("uncited", NO_CITATION)
         if draft.basis == "bibliography":
             return check_bibliography(draft, [self.evidence.papers[label.paper].hit.paper for label in labels])
         papers = [self.evidence.papers[label.paper].hit.paper for label in labels]

@@ -190,13 +190,15 @@ def _settings(service: Service) -> tuple[Any, ...]:
         visible=len(service.offers) > 1,
     )
     lengths = [(name.capitalize(), name) for name in get_args(Length)]
-    length = gr.Radio(lengths, value=service.settings.length, label="Length of answers")
+    length = gr.Radio(lengths, value=service.settings.length, label="Length of answers", elem_id="length")
     k = gr.Slider(1, 20, value=min(20, service.settings.k), step=1, label="Papers to draw on", buttons=[])
-    with gr.Row():
-        first = gr.Dropdown([], value=None, label="From year", allow_custom_value=True, min_width=100)
-        last = gr.Dropdown([], value=None, label="To year", allow_custom_value=True, min_width=100)
-    venues = gr.Dropdown([], value=[], label="Venues", multiselect=True, allow_custom_value=True)
-    authors = gr.Dropdown([], value=[], label="Authors", multiselect=True, allow_custom_value=True)
+    with gr.Column(elem_id="filters"):
+        _html("<h3>Only papers</h3>")
+        with gr.Row():
+            first = gr.Dropdown([], value=None, label="From year", allow_custom_value=True, min_width=100)
+            last = gr.Dropdown([], value=None, label="To year", allow_custom_value=True, min_width=100)
+        venues = gr.Dropdown([], value=[], label="Venues", multiselect=True, allow_custom_value=True)
+        authors = gr.Dropdown([], value=[], label="Authors", multiselect=True, allow_custom_value=True)
     clear = gr.Button("Clear filters", size="sm", elem_id="clear")
     clear.click(None, None, [first, last, venues, authors], js="() => [null, null, [], []]", api_visibility="private")
     return backend, k, length, first, last, venues, authors

@@ -67,7 +67,7 @@ def candidates(papers: Sequence[Paper]) -> Iterator[tuple[str, str]]:
     yield from (("which", f"Which papers are about {topic}?") for topic in topics[:3])
     short = [paper.title for paper in papers if "?" not in paper.title and len(paper.title) <= _LONGEST_TITLE]
     for title in short[len(short) // 2 :][:3]:
-        yield "how", f"What is shown on {_inside_sentence(title)}?"
+        yield "how", f"What does the paper on {_inside_sentence(title)} show?"
     yield from (("who", f"Who wrote “{title}”?") for title in short[-2:])
     yield from (("more", f"What is {name}?") for name, _ in named[2:5])
 

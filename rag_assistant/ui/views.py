@@ -139,7 +139,7 @@ def _outcome(exchange: Exchange, place: int) -> str:
     else:
         what = "Stopped" if exchange.stopped else "Broken off"
         body += f'<p class="note">{what}{": the answer is not complete" if body else ""}.</p>'
-    return f'{body}<footer class="meta"><span></span><div class="actions">{_retry(place)}</div></footer>'
+    return f'{body}<footer class="meta"><span class="facts"></span><div class="actions">{_retry(place)}</div></footer>'
 
 
 def _answer(exchange: Exchange, answer: Answer, place: int) -> str:

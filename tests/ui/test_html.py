@@ -123,11 +123,11 @@ def test_a_year_that_the_venue_lacks_is_shown() -> None:
 def test_statements_without_support_are_marked_with_the_reason() -> None:
     text = "It is fast. It is blue."
     statements = (
-        Statement("It is fast.", 0, 11, (), "uncited"),
+        Statement("It is fast.", 0, 11, (), "uncited", reason="no citation"),
         Statement("It is blue.", 12, 23, (1,), "unsupported", reason="the number 7 is not in the source"),
     )
     found = _safe(answer_html(_answer(text, statements)))
-    assert "No source" in found.text
+    assert "It is fast. No source It is blue." in found.text
     assert "Not supported: the number 7 is not in the source" in found.text
 
 
@@ -145,6 +145,13 @@ def test_only_addresses_of_papers_are_links() -> None:
     first = Statement(text[:cut], 0, cut, (), "supported")
     statements = (first, Statement(text[cut + 1 :], cut + 1, len(text), (), "uncited"))
     assert _safe(answer_html(_answer(text, statements))).hrefs == ["https://example.org/a"]
+
+
+def test_links_of_an_abstract_are_shown_by_their_name() -> None:
+    paper = Paper("p", "T", "A [model](https://example.org/m) of ![x](http://a.invalid) and [y](javascript:z).")
+    found = _safe(sources_html(_answer("", (), (Citation(1, paper),))))
+    assert found.hrefs == ["https://example.org/m"]
+    assert "A model of ![x](http://a.invalid) and [y](javascript:z)." in found.text
 
 
 def test_lists_and_paragraphs() -> None:

@@ -56,7 +56,8 @@ window.rag = (() => {
     const last = $$("#conversation .turn").pop();
     if (last && following) last.scrollIntoView({ block: last.offsetHeight > innerHeight - 220 ? "start" : "end" });
     const count = last ? new Set($$("a.cite", last).map(a => a.getAttribute("href"))).size : 0;
-    const status = last && $(".status, .trouble p, .note", last);
+    if (last && $(".trouble", last)) { say("That didn’t work."); return; }
+    const status = last && $(".status, .note", last);
     say(status ? status.textContent : `The answer is ready, with ${count} source${count === 1 ? "" : "s"}.`);
   }
 
@@ -69,6 +70,7 @@ window.rag = (() => {
     const box = document.getElementById(button.dataset.drawer), open = box.classList.contains("open");
     closeDrawers();
     if (open) return;
+    $$("#filters input", box).forEach(input => { input.placeholder = "Any"; });
     box.inert = false;
     box.classList.add("open");
     button.setAttribute("aria-expanded", "true");
@@ -182,7 +184,7 @@ window.rag = (() => {
     if (changes.some(c => c.type === "childList") && at("#sources, #conversation, #live")) sources.restore();
     if (at("#live")) {
       const live = $("#live .turn");
-      if (live) say(live.dataset.stage);
+      if (live && running) say(live.dataset.stage);
       if (live && following) live.scrollIntoView({ block: "end" });
     }
   });
