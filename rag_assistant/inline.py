@@ -68,7 +68,8 @@ def inline(text: str, *, marks: Sequence[Mark] = (), link: Linker | None = None,
         text: Of one or more lines; line feeds stay line feeds.
         marks: Spans to highlight, not overlapping.
         link: What to make of citation markers; ``None`` leaves them as text.
-        addresses: Whether web addresses, and Markdown's links to such, become links: for text of papers, not for what a model or a user wrote.
+        addresses: Whether web addresses, and Markdown's links to such, become links: for text of papers, not for what
+            a model or a user wrote.
     """
     text = text.translate(_SAME_LENGTH)
     atoms = _atoms(text, link, addresses)
