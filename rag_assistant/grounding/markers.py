@@ -1,5 +1,5 @@
 """The citation markers that models write, and where they stand: ``[2.s3]``, ``[2]``, ``[1][2]``, ``[1.s1, 2.s3]``,
-``[1-3]``, ``【1】``."""
+``[1-3]``, ``【1】``, ``[^1]``; and, where they number papers that were sent, ``(1)``, ``¹``, ``<sup>1</sup>``."""
 
 from __future__ import annotations
 
@@ -16,6 +16,15 @@ MARKER = re.compile(
     rf"|\(\s*(?P<round>\d{{1,4}}\s*\.\s*s\s*\d{{1,4}}(?:{_JOIN}{_ITEM})*)\s*\)",
     re.IGNORECASE,
 )
+_NUMBERS = r"\d{1,2}(?:\s*[,;]\s*\d{1,2})*"
+_HIGH = "⁰¹²³⁴⁵⁶⁷⁸⁹"
+_BARE = re.compile(
+    rf"(?<=[\w.!?%\"')\u201d]\s)\((?P<round>{_NUMBERS})\)(?=\s*(?:[.!?;,]|\n|$))"
+    rf"|<sup>\s*\[?(?P<sup>{_NUMBERS})\]?\s*</sup>"
+    rf"|(?:(?<=[A-Za-z]{{3}})|(?<=[.,;:!?)\"'\u201d\u2019]))(?P<high>[{_HIGH}]{{1,2}}(?:,\s?[{_HIGH}]{{1,2}})*)(?![\w⁺⁻])"
+)
+"""What may as well be a number or a power: taken for a marker only if all of it are numbers of papers."""
+_FROM_HIGH = str.maketrans(_HIGH, "0123456789")
 OPEN_MARKER = re.compile(r"[\[【(][^\[\]【】()\n]{0,80}$")
 """The end of a text that may become a marker with what comes next."""
 
@@ -37,8 +46,13 @@ class Marker:
     labels: tuple[Label, ...]
 
 
-def markers(text: str) -> list[Marker]:
-    """The markers of a text in order; brackets in formulas and code are none, nor is an interval such as ``[0, 1]``."""
+def markers(text: str, papers: int = 0) -> list[Marker]:
+    """The markers of a text in order; brackets in formulas and code are none, nor is an interval such as ``[0, 1]``.
+
+    Args:
+        text: What a model wrote.
+        papers: How many papers it was sent.
+    """
     formulas = [(a, b) for a, b in protected_spans(text) if text[a] in "$\\`"]
     found = []
     for match in MARKER.finditer(text):
@@ -47,8 +61,17 @@ def markers(text: str) -> list[Marker]:
         items = match["items"] or match["round"]
         if re.search(r"(?:^|[\s,;–-])0+(?:$|[\s,;–-])", items):
             continue
-        found.append(Marker(match.start(), match.end(), _labels(items)))
-    return found
+        # The number of a footnote says nothing: what it rests on is looked for.
+        labels = () if items.startswith("^") else _labels(items)
+        found.append(Marker(match.start(), match.end(), labels))
+    for match in _BARE.finditer(text):
+        told = (match["round"] or match["sup"] or match["high"]).translate(_FROM_HIGH)
+        numbers = [int(number) for number in re.findall(r"\d+", told)]
+        in_formula = any(a < match.end() and match.start() < b for a, b in formulas)
+        if not in_formula and all(1 <= number <= papers for number in numbers):
+            found = [marker for marker in found if marker.end <= match.start() or match.end() <= marker.start]
+            found.append(Marker(match.start(), match.end(), tuple(Label(number - 1) for number in numbers)))
+    return sorted(found, key=lambda marker: marker.start)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,13 +105,13 @@ class Unmarked:
         return labels[:ready], consumed
 
 
-def without_markers(text: str) -> Unmarked:
-    """Takes the markers out of a text, with the spaces before them."""
+def without_markers(text: str, papers: int = 0) -> Unmarked:
+    """Takes the markers out of a text, with the spaces before them; ``papers`` as in :func:`markers`."""
     kept: list[str] = []
     origin: list[int] = []
     places = []
     done = 0
-    for marker in markers(text):
+    for marker in markers(text, papers):
         piece = text[done : marker.start].rstrip(" \t")
         kept += piece
         origin += range(done, done + len(piece))

@@ -15,18 +15,23 @@ from rag_assistant.drafts import Draft, Frame, Label, Missing, Piece, Refusal
 from rag_assistant.evidence import Evidence
 from rag_assistant.grounding.attribution import resolve
 from rag_assistant.grounding.denials import denied_part
+from rag_assistant.grounding.json_reply import may_be_json, unpacked
 from rag_assistant.grounding.markers import OPEN_MARKER, without_markers
 from rag_assistant.sentences import protected_spans, sentence_spans
 
 MAX_SENTENCE = 4000
 """Characters after which text without an end of sentence is handed on as it is."""
 
+SENTINEL = "NOT_IN_ABSTRACTS"
 _SENTINEL = re.compile(r"NOT(?:\\?_|[ -])IN(?:\\?_|[ -])ABSTRACTS?")
 _THINK = re.compile(r"<(?P<close>/?)(?:think|thinking|reasoning)>", re.IGNORECASE)
 _LIST_MARK = re.compile(r"(?:[-*\u2022]|\d{1,2}[.)])\s+")
 _HEADING = re.compile(r"#{1,6}\s+")
 _LEAD_IN = re.compile(r"\*{0,2}answer:\*{0,2}\s*", re.IGNORECASE)
 _NO_STATEMENT = re.compile(r"\W*(?:sources?|references?|citations?|labels?)?\W*", re.IGNORECASE)
+_NOTES = re.compile(
+    r"\W*(?:references|sources|citations|footnotes|notes|bibliography)\b[^\w\n]*(?:\n|\Z)", re.IGNORECASE
+)
 _OPENER = re.compile(r"(?<!\\)(?:\$|`)|\\[(\[]")
 _STOP = re.compile(r"[.!?\u2026\u3002\uff01\uff1f\n]")
 _LONGEST_FORMULA = 400
@@ -49,6 +54,7 @@ class Reply:
     _text: str = ""
     _thinking: bool = False
     _refused: bool = False
+    _notes: bool = False
     _denied: list[str] = field(default_factory=list)
     _told: set[str] = field(default_factory=set)
 
@@ -69,7 +75,7 @@ class Reply:
         self._take(self._pending)
         self._pending = ""
         if truncated:
-            self._text = _without_unfinished(self._text)
+            self._text = _without_unfinished(self._text, len(self.evidence.papers))
         yield from self._sentences(final=True)
         if self._refused or (self._denied and not self._told):
             yield Refusal("not_in_abstracts")
@@ -97,12 +103,16 @@ class Reply:
         self._text += visible
 
     def _sentences(self, *, final: bool) -> Iterator[Piece]:
+        if not self._told and not self._denied and may_be_json(self._text):
+            if not final:
+                return
+            self._text = unpacked(self._text, SENTINEL)
         text = self._text
         if not final and len(text) <= MAX_SENTENCE and not _STOP.search(text):
             return
         if not final and (open_marker := OPEN_MARKER.search(text.rstrip())):
             text = text[: open_marker.start()]
-        clean = without_markers(text)
+        clean = without_markers(text, len(self.evidence.papers))
         spans = sentence_spans(clean.text)
         ready = len(spans) if final or len(text) > MAX_SENTENCE else len(spans) - 1
         if ready < 1 or (not final and len(text) <= MAX_SENTENCE and _open_formula(clean.text, spans[ready - 1][1])):
@@ -115,7 +125,10 @@ class Reply:
             done = end
 
     def _sentence(self, sentence: str, gap: str, labels: list[Label]) -> Iterator[Piece]:
-        if self._refused:
+        if self._refused or self._notes:
+            return
+        if self._told and "\n" in gap and (sentence.startswith(":") or _NOTES.match(sentence)):
+            self._notes = True  # a list of what was cited follows: markers say that
             return
         sentence = _HEADING.sub("", sentence) if sentence.startswith("#") else sentence
         mark = ""
@@ -151,8 +164,8 @@ def _open_formula(text: str, end: int) -> bool:
     )
 
 
-def _without_unfinished(text: str) -> str:
-    clean = without_markers(text)
+def _without_unfinished(text: str, papers: int) -> str:
+    clean = without_markers(text, papers)
     spans = sentence_spans(clean.text)
     if not spans or re.search(r"[.!?\u2026][\"'\u201d\u2019)\]*_$]*$", clean.text[: spans[-1][1]]):
         return text

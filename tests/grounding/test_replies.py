@@ -86,6 +86,23 @@ RIGHT = {
     "thinking first": "<think>\nIt may be [2.s1]. No!\n</think>\n\nPPO outperforms DPO in all three benchmarks [1.s4].",
     "thinking without its start": "Hm, so [9.s9]. </think>PPO outperforms DPO in all three benchmarks [1.s4].",
     "answer prefix": "Answer: PPO outperforms DPO in all three benchmarks [1.s4].",
+    "round number": "PPO outperforms DPO in all three benchmarks (1).",
+    "round numbers": "PPO outperforms DPO in all three benchmarks (1), and CTMA is robust to arbitrary updates (2).",
+    "round number after the stop": "PPO outperforms DPO in all three benchmarks. (1)",
+    "superscript": "PPO outperforms DPO in all three benchmarks.¹ CTMA is robust to them.²",
+    "superscript before the stop": "PPO outperforms DPO in all three benchmarks¹.",
+    "superscript tag": "PPO outperforms DPO in all three benchmarks.<sup>1</sup> CTMA is robust to them<sup>[2]</sup>.",
+    "footnotes": "PPO outperforms DPO in all three benchmarks.[^1] CTMA is robust to them.[^7]\n\n"
+    "[^1]: Is DPO Superior to PPO for LLM Alignment? Ada Lovelace.\n[^7]: Robust Training with CTMA, 2021.",
+    "list of references": "PPO outperforms DPO in all three benchmarks [1].\n\nReferences:\n[1] DPO and PPO, 1843.",
+    "bold list of sources": "CTMA is robust to them [2].\n\n**Sources**\n- [1.s4] A. Lovelace, 1843.",
+    "json": '{"answer": "PPO outperforms DPO in all three benchmarks.", "citations": ["1.s4"]}',
+    "json with markers": '{"answer": "PPO outperforms DPO in all three benchmarks [1.s4]. It is robust [2.s2]."}',
+    "json in a fence": '```json\n{\n "answer": "CTMA is robust to them",\n "sources": [{"id": "2.s2"}]\n}\n```',
+    "json of sentences": '{"sentences": [{"text": "CTMA is robust to them.", "labels": ["[2.s2]"]}, '
+    '{"text": "PPO outperforms DPO in all three benchmarks.", "labels": "1.s4"}], "confidence": 0.93}',
+    "json list": '[{"statement": "CTMA is robust to them", "citation": 2}]',
+    "text in a fence": "```\nPPO outperforms DPO in all three benchmarks [1.s4].\n```",
     "said twice": "DPO has fundamental limitations [1.s2]. DPO has fundamental limitations [1.s2].",
 }
 
@@ -118,6 +135,8 @@ WRONG = {
     "wrong sentence": ("Byzantine workers may send arbitrary updates [2.s4].", "don't say"),
     "paper only, wrong": ("Byzantine workers may send arbitrary updates [1].", "don't say"),
     "claim of its own": ("Alignment matters for society and its values [1.s1].", "don't say"),
+    "round number that is none": ("PPO outperforms DPO in all three benchmarks (12) [1.s4].", "12"),
+    "number in json": ('{"answer": "PPO uses 40% less memory.", "citations": ["1.s3"]}', "40%"),
     "address": ("CTMA is robust, see https://evil.example/x [2.s2].", "evil.example"),
 }
 
@@ -171,6 +190,9 @@ def test_a_paper_that_has_nothing_of_it_is_dropped_and_counted() -> None:
         "There is no information about the carbon footprint in the abstracts.",
         "None of the papers mentions the carbon footprint.",
         "I cannot answer this question from the given abstracts.",
+        '{"answer": "NOT_IN_ABSTRACTS", "citations": []}',
+        '{"answer": null}',
+        "```\nNOT_IN_ABSTRACTS\n```",
     ],
 )
 def test_refusals_in_any_words(text: str) -> None:
@@ -216,6 +238,7 @@ def test_ten_thousand_words_without_an_end_are_handed_on() -> None:
 
 ODDS = (
     *("$O(", "$", "[1", ".s2]", "[", "]", "<think>", "</think>", " ", "\n", "\n\n", "- ", ". ", "A", "1. "),
+    *('{"answer": "', '"}', "```json\n", "```", "¹", "(1)", "<sup>2</sup>", "[^1]", "[^1]: ", "References:\n", "[{"),
     *("NOT_IN_ABSTRACTS", "e.g. ", "`", "[0, 1]", "The abstracts don't say ", "\\(", "#", "\u202e", "30% "),
 )
 ALPHABET = st.sampled_from([*RIGHT.values(), *ODDS])
