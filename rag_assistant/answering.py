@@ -11,7 +11,7 @@ from rag_assistant.backends.base import Backend, Prompt, Rewrites
 from rag_assistant.budget import Purse
 from rag_assistant.calls import Call, Calls, RewriteCall
 from rag_assistant.conversation import Standalone, stand_alone
-from rag_assistant.drafts import Draft, Frame, Piece, Refusal, Rewritten
+from rag_assistant.drafts import Draft, Frame, Notice, Piece, Refusal, Rewritten
 from rag_assistant.early_refusal import early_refusal, heaviest
 from rag_assistant.errors import BackendError, BudgetExceeded
 from rag_assistant.evidence import Evidence
@@ -107,6 +107,9 @@ class Run:
             return
         if isinstance(piece, Rewritten):
             self._reworded = piece.text
+            return
+        if isinstance(piece, Notice):
+            self.notices.append(piece.text)
             return
         if isinstance(piece, Usage):
             piece = self.purse.after(piece)

@@ -75,5 +75,12 @@ class Rewritten:
     text: str
 
 
-Piece = Frame | Draft | Missing | Matched | Refusal | Rewritten | Usage
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """What the user should know about how the answer came to be."""
+
+    text: str
+
+
+Piece = Frame | Draft | Missing | Matched | Notice | Refusal | Rewritten | Usage
 """What backends yield, in order."""

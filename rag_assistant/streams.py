@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator
+from contextlib import aclosing
 
 from rag_assistant.types import Answer, Event, FinalEvent, TextEvent
 
@@ -47,17 +48,22 @@ class AsyncAnswerStream:
         self._events = events
         self._answer: Answer | None = None
 
-    async def events(self) -> AsyncIterator[Event]:
+    async def events(self) -> AsyncGenerator[Event]:
         """Stage, hits, text and at last the final event."""
-        async for event in self._events:
-            if isinstance(event, FinalEvent):
-                self._answer = event.answer
-            yield event
+        try:
+            async for event in self._events:
+                if isinstance(event, FinalEvent):
+                    self._answer = event.answer
+                yield event
+        finally:
+            if isinstance(self._events, AsyncGenerator):
+                await self._events.aclose()  # at once: a generator that is left ends when the loop finds the time
 
-    async def __aiter__(self) -> AsyncIterator[str]:
-        async for event in self.events():
-            if isinstance(event, TextEvent):
-                yield event.text
+    async def __aiter__(self) -> AsyncGenerator[str]:
+        async with aclosing(self.events()) as events:
+            async for event in events:
+                if isinstance(event, TextEvent):
+                    yield event.text
 
     @property
     def answer(self) -> Answer:

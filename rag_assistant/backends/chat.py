@@ -36,7 +36,7 @@ class ChatBackend(WritingBackend):
             self.client() as client,
             client.chat.completions.create(**self._parameters(request)) as chunks,
         ):
-            self._check_kind(chunks.response.headers.get("content-type", ""))
+            self.check_kind(chunks.response.headers.get("content-type", ""))
             for chunk in chunks:
                 yield _delta(chunk)
 
@@ -47,7 +47,7 @@ class ChatBackend(WritingBackend):
                 self.async_client() as client,
                 await client.chat.completions.create(**self._parameters(request)) as chunks,
             ):
-                self._check_kind(chunks.response.headers.get("content-type", ""))
+                self.check_kind(chunks.response.headers.get("content-type", ""))
                 async for chunk in chunks:
                     yield _delta(chunk)
 
@@ -63,7 +63,12 @@ class ChatBackend(WritingBackend):
             parameters["temperature"] = self.options.temperature
         return parameters
 
-    def _check_kind(self, content_type: str) -> None:
+    def check_kind(self, content_type: str) -> None:
+        """Refuses what is no stream of events.
+
+        Raises:
+            BackendProtocolError: A web page or a JSON document came.
+        """
         kind = content_type.partition(";")[0].strip().lower()
         if kind in ("text/html", "application/json"):
             raise not_a_stream(self.server, "a web page" if kind == "text/html" else "a JSON document")

@@ -58,10 +58,7 @@ def typed_errors(server: str, model: str, key_variable: str) -> Iterator[None]:
         refusal = _Refusal(error.status_code, error.message, words, error.response.headers)
         raise _refused(refusal, server, model, key_variable) from error
     except openai.APIError as error:
-        words = f"{error.message} {error.code or ''}".lower()
-        raise _by_words(words, server) or BackendInterrupted(
-            f"{server} broke off its answer: {_cut(str(error.message))}.", hint="ask again"
-        ) from error
+        raise broken_off(server, str(error.message), error.code or "") from error
     except httpx.HTTPStatusError as error:
         raise foreign(error, server, model, key_variable) from error
     except httpx.TimeoutException as error:
@@ -166,6 +163,13 @@ def _by_words(words: str, server: str) -> BackendError | None:
     return None
 
 
+def broken_off(server: str, message: str, code: str = "") -> BackendError:
+    """The provider says in the stream that the answer failed."""
+    return _by_words(f"{message} {code}".lower(), server) or BackendInterrupted(
+        f"{server} broke off its answer: {_cut(message)}.", hint="ask again"
+    )
+
+
 def no_room(server: str, limit: int) -> BackendError:
     """Nothing can be asked of so small a context."""
     return BackendContextTooLong(
@@ -181,9 +185,10 @@ def filtered(server: str) -> BackendError:
     )
 
 
-def empty(server: str) -> BackendError:
+def empty(server: str, *, truncated: bool) -> BackendError:
     """Nothing came but white space or reasoning."""
-    return BackendProtocolError(f"{server} sent an empty answer.", hint="ask again, or choose another model")
+    cure = "raise max_tokens (RAG_MAX_TOKENS): reasoning used it up" if truncated else "ask again"
+    return BackendProtocolError(f"{server} sent an empty answer.", hint=f"{cure}, or choose another model")
 
 
 def interrupted(server: str) -> BackendError:

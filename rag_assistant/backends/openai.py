@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import AsyncIterator, Iterator
+from contextlib import aclosing
 from typing import TYPE_CHECKING
 
 from rag_assistant.backends.chat import ChatBackend
-from rag_assistant.backends.writing import Options
+from rag_assistant.backends.chat_errors import typed_errors
+from rag_assistant.backends.replies import Delta
+from rag_assistant.backends.responses import delta, needs_responses, parameters
+from rag_assistant.backends.writing import Options, Request
 from rag_assistant.errors import BackendAuthError
 from rag_assistant.settings import Settings
 
@@ -14,7 +19,7 @@ if TYPE_CHECKING:
     import openai
 
 DEFAULT_MODEL = "gpt-4.1-mini"
-_REASONING = re.compile(r"(?:o\d|gpt-5)")
+_REASONING = re.compile(r"o\d|gpt-5|codex")
 """Models that take no temperature."""
 
 
@@ -45,6 +50,36 @@ class OpenAIBackend(ChatBackend):
                 "--backend extractive",
             )
         self._key = chosen.api_key
+
+    def deltas(self, request: Request) -> Iterator[Delta]:
+        """One call, of Chat Completions, or of Responses where the model has nothing else."""
+        if not needs_responses(self.model):
+            yield from super().deltas(request)
+            return
+        with (
+            typed_errors(self.server, self.model, self.key_variable),
+            self.client() as client,
+            client.responses.create(**parameters(self.model, request, self.options)) as events,
+        ):
+            self.check_kind(events.response.headers.get("content-type", ""))
+            for event in events:
+                yield delta(event, self.server)
+
+    async def adeltas(self, request: Request) -> AsyncIterator[Delta]:
+        """One call, without blocking."""
+        if not needs_responses(self.model):
+            async with aclosing(super().adeltas(request)) as deltas:  # type: ignore[type-var]
+                async for one in deltas:
+                    yield one
+            return
+        with typed_errors(self.server, self.model, self.key_variable):
+            async with (
+                self.async_client() as client,
+                await client.responses.create(**parameters(self.model, request, self.options)) as events,
+            ):
+                self.check_kind(events.response.headers.get("content-type", ""))
+                async for event in events:
+                    yield delta(event, self.server)
 
     def client(self) -> openai.OpenAI:
         """A client for one call."""

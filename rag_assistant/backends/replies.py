@@ -8,9 +8,11 @@ from dataclasses import dataclass
 
 from rag_assistant.backends.base import Prompt
 from rag_assistant.backends.chat_errors import empty, filtered, interrupted
-from rag_assistant.drafts import Piece, Rewritten
+from rag_assistant.drafts import Notice, Piece, Rewritten
 from rag_assistant.grounding.reply import Reply
 from rag_assistant.types import Usage
+
+CUT = "The model was stopped at the most it may write; max_tokens (RAG_MAX_TOKENS) lets it write more."
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,9 +65,10 @@ class ModelReply(ABC):
             BackendProtocolError: It was empty.
             BackendInterrupted: It has no end.
         """
-        pieces = list(self._rest(truncated=self._finish == "length"))
+        truncated = self._finish == "length"
+        pieces = list(self._rest(truncated=truncated))
         if self._empty:
-            raise empty(self._server)
+            raise empty(self._server, truncated=truncated)
         if not self._finish:
             raise interrupted(self._server)
         yield from pieces
@@ -96,7 +99,9 @@ class AnswerReply(ModelReply):
         return self._reply.add(text)
 
     def _rest(self, *, truncated: bool) -> Iterator[Piece]:
-        return self._reply.finish(truncated=truncated)
+        yield from self._reply.finish(truncated=truncated)
+        if truncated:
+            yield Notice(CUT)
 
     @property
     def _empty(self) -> bool:

@@ -1,4 +1,4 @@
-"""A scripted server that speaks Chat Completions over HTTP on loopback, and keeps what it was sent."""
+"""A scripted server that speaks Chat Completions and Responses over HTTP on loopback, and keeps what it was sent."""
 
 from __future__ import annotations
 
@@ -72,6 +72,9 @@ def serving() -> Iterator[Script]:
             self.send_header("transfer-encoding", "chunked")
             self.end_headers()
             try:
+                if self.path.endswith("/responses"):
+                    self._respond(reply)
+                    return
                 for piece in reply.pieces:
                     self._event({"choices": [{"index": 0, "delta": {"content": piece}, "finish_reason": None}]})
                     time.sleep(reply.pause)
@@ -86,6 +89,27 @@ def serving() -> Iterator[Script]:
             except (BrokenPipeError, ConnectionResetError):
                 script.hung_up.set()
                 self.close_connection = True
+
+        def _respond(self, reply: Reply) -> None:
+            """The same as the events of the Responses API."""
+            self._named({"type": "response.created", "response": {"id": "r"}})
+            for piece in reply.pieces:
+                self._named({"type": "response.output_text.delta", "delta": piece})
+                time.sleep(reply.pause)
+            if reply.breaks:
+                self.close_connection = True
+                return
+            if reply.finish == "stop":
+                usage = {"input_tokens": 7, "output_tokens": 3, "total_tokens": 10}
+                self._named({"type": "response.completed", "response": {"id": "r", "usage": usage}})
+            elif reply.finish:
+                reason = "max_output_tokens" if reply.finish == "length" else reply.finish
+                ended = {"id": "r", "incomplete_details": {"reason": reason}}
+                self._named({"type": "response.incomplete", "response": ended})
+            self._chunk(b"")
+
+        def _named(self, data: dict[str, Any]) -> None:
+            self._chunk(f"event: {data['type']}\ndata: {json.dumps(data)}\n\n".encode())
 
         def _event(self, data: dict[str, Any]) -> None:
             told = {"id": "x", "object": "chat.completion.chunk", "created": 1, "model": "m", **data}

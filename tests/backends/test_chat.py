@@ -6,15 +6,17 @@ import asyncio
 import json
 import socket
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from types import MappingProxyType
 
 import pytest
 
 from rag_assistant import Assistant
 from rag_assistant import errors as e
 from rag_assistant.backends.base import Backend, Prepares
+from rag_assistant.backends.replies import CUT
 from rag_assistant.backends.writing import Options, WritingBackend
-from rag_assistant.drafts import Draft, Label, Piece, Refusal
+from rag_assistant.drafts import Draft, Label, Notice, Piece, Refusal
 from rag_assistant.plugins import load_plugin
 from rag_assistant.settings import Settings
 from rag_assistant.types import FinalEvent, TextEvent, Usage
@@ -32,19 +34,25 @@ def server() -> Iterator[Script]:
         yield script
 
 
-MODELS = {"openai": "m", "openai-like": "m", "llamaindex": "tests.backends.http_llm:HttpLLM/m"}
+MODELS = {
+    "openai": ("openai", "m"),
+    "openai, by Responses": ("openai", "o3-pro"),
+    "openai-like": ("openai-like", "m"),
+    "llamaindex": ("llamaindex", "tests.backends.http_llm:HttpLLM/m"),
+}
 
 
 @pytest.fixture(params=MODELS)
 def make(request: pytest.FixtureRequest, server: Script) -> Make:
     server.say("")
 
-    def made(**options: object) -> WritingBackend:
-        settings = Settings(model=MODELS[request.param], base_url=server.url, api_key="ours")
-        backend: WritingBackend = load_plugin("backend", request.param)(
+    def made(given: Mapping[str, str] = MappingProxyType({}), **options: object) -> WritingBackend:
+        name, model = MODELS[request.param]
+        settings = Settings(**{"model": model, "base_url": server.url, "api_key": "ours", **given})
+        backend: WritingBackend = load_plugin("backend", name)(
             settings=settings, options=Options(**{"retries": 0, "timeout": 5.0, **options})
         )
-        assert backend.name == request.param
+        assert backend.name == name
         return backend
 
     return made
@@ -98,8 +106,13 @@ def test_the_request_is_what_the_protocol_says(make: Make, server: Script, promp
     server.say("NOT_IN_ABSTRACTS")
     assert both(make(), prompt)[0] == Refusal("not_in_abstracts")
     for path, headers, body in server.seen:
-        assert path == "/v1/chat/completions"
         assert headers["authorization"] == "Bearer ours"
+        if path == "/v1/responses":
+            assert (body["model"], body["stream"], body["store"]) == ("o3-pro", True, False)
+            assert QUESTION in body["input"]
+            assert "NOT_IN_ABSTRACTS" in body["instructions"]
+            continue
+        assert path == "/v1/chat/completions"
         assert (body["model"], body["stream"], body["stream_options"]) == ("m", True, {"include_usage": True})
         assert [message["role"] for message in body["messages"]] == ["system", "user"]
         assert QUESTION in body["messages"][1]["content"]
@@ -158,17 +171,14 @@ def test_failures_are_told_in_one_sentence_with_the_fix(
         kind, said = e.BackendProtocolError, "sent"
     error = raised_by(backend, prompt)
     assert type(error) is kind
-    assert said in str(error)
+    assert said.replace("'m'", repr(backend.model)) in str(error)
 
 
 def test_nobody_listens(make: Make, server: Script, prompt) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         address = f"http://127.0.0.1:{taken.getsockname()[1]}/v1"
-        settings = Settings(model="m", base_url=address, api_key="ours")
-        backend = make()
-        settings = settings.model_copy(update={"model": MODELS[backend.name]})
-        error = raised_by(type(backend)(settings=settings, options=Options(retries=0)), prompt)
+        error = raised_by(make({"base_url": address}), prompt)
     assert type(error) is e.BackendUnreachable
 
 
@@ -189,10 +199,43 @@ def test_a_closed_stream_hangs_up(make: Make, server: Script, prompt) -> None:
     assert server.hung_up.wait(2)
 
 
+async def test_a_cancelled_answer_hangs_up_within_a_second(make: Make, server: Script, assistant: Assistant) -> None:
+    server.hung_up.clear()
+    server.say(Reply(("A sentence. ", *["And another one. "] * 400), pause=0.01))
+    begun = asyncio.Event()
+    with Assistant.open(assistant.settings.index_path, backend=make()) as asked:
+
+        async def read() -> None:
+            async for _ in asked.astream(QUESTION):
+                begun.set()
+
+        task = asyncio.create_task(read())
+        await begun.wait()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert await asyncio.to_thread(server.hung_up.wait, 1)
+
+
+async def test_an_answer_that_is_left_hangs_up(make: Make, server: Script, assistant: Assistant) -> None:
+    server.hung_up.clear()
+    server.say(Reply(("A sentence. ", *["And another one. "] * 400), pause=0.01))
+    with Assistant.open(assistant.settings.index_path, backend=make()) as asked:
+        events = asked.astream(QUESTION).events()
+        async for event in events:
+            if isinstance(event, TextEvent):
+                break
+        await events.aclose()  # type: ignore[attr-defined]
+        assert await asyncio.to_thread(server.hung_up.wait, 1)
+
+
 def test_an_answer_cut_for_length_ends_with_its_last_whole_sentence(make: Make, server: Script, prompt) -> None:
     sentence = prompt.evidence.papers[0].sentences[0].passage.text
     server.say(Reply((f"{sentence[:-1]} [1.s1]. And then it", " goes on to"), finish="length"))
-    assert [piece.text for piece in both(make(), prompt) if isinstance(piece, Draft)] == [sentence]
+    pieces = both(make(), prompt)
+    assert [piece.text for piece in pieces if isinstance(piece, Draft)] == [sentence]
+    assert [piece.text for piece in pieces if isinstance(piece, Notice)] == [CUT]
+    assert "RAG_MAX_TOKENS" in CUT
 
 
 def test_bibliography_and_lists_call_no_model(make: Make, server: Script, assistant: Assistant) -> None:
@@ -221,7 +264,7 @@ def test_the_answer_is_what_streamed(make: Make, server: Script, assistant: Assi
         assert answer.statements[2].reason == "not in the cited words: 73%"
         assert answer.text.endswith("The abstracts don't say: what the true reward is.")
         assert answer.prompt is not None
-        assert (answer.prompt.name, answer.backend, answer.model) == ("answer", make().name, "m")
+        assert (answer.prompt.name, answer.backend, answer.model) == ("answer", make().name, make().model)
         assert answer.usage == Usage(7, 3, calls=1)
         assert asyncio.run(asked.aask(QUESTION)).text == answer.text
 
