@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -134,6 +135,10 @@ def serving() -> Iterator[Script]:
 
     class Server(ThreadingHTTPServer):
         daemon_threads = True
+
+        def handle_error(self, *args: Any) -> None:
+            if not isinstance(sys.exception(), ConnectionError):  # that of a client which has gone
+                super().handle_error(*args)
 
     with Server(("127.0.0.1", 0), Handler) as server:
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
