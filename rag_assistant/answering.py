@@ -15,6 +15,7 @@ from rag_assistant.drafts import Draft, Frame, Notice, Piece, Refusal, Rewritten
 from rag_assistant.early_refusal import early_refusal, heaviest
 from rag_assistant.errors import BackendError, BudgetExceeded
 from rag_assistant.evidence import Evidence
+from rag_assistant.grounding.gate import judge
 from rag_assistant.grounding.ground import Grounder
 from rag_assistant.grounding.refusals import refusal_text
 from rag_assistant.questions import BIBLIOGRAPHY_WORDS, MAX_QUESTION, QuestionForm, analyse, parts
@@ -62,6 +63,7 @@ class Run:
     notices: list[str] = field(default_factory=list)
     _grounder: Grounder = field(default_factory=lambda: Grounder(Evidence((), (), 0)))
     _evidences: list[Evidence] = field(default_factory=list)
+    _confidences: list[float] = field(default_factory=list)
     _standalone: list[str] = field(default_factory=list)
     _refusals: list[tuple[str, Refusal]] = field(default_factory=list)
     _asked: int = 1
@@ -153,6 +155,11 @@ class Run:
                 self.notices.append(f"The question is long: its first {MAX_QUESTION:,} characters were searched with.")
             evidence = self._evidence(form, alone)
         self._evidences.append(evidence)
+        if form.kind not in ("bibliography", "empty") and evidence.papers:
+            judged = (
+                judge(evidence.words, paper, form.answer_type, form.sought) for paper in evidence.papers[: self.k]
+            )
+            self._confidences.append(max(judgement.confidence for judgement in judged))
         self.notices += [f"Read “{wrong}” as “{right}”." for wrong, right in evidence.corrections]
         self._grounder.evidence = evidence
         yield HitsEvent(hits_of(evidence)[: self._hit_limit(form)])
@@ -258,6 +265,7 @@ class Run:
             looked_for=looked_for,
             considered=evidence.considered,
             matched=grounder.matched,
+            confidence=min(self._confidences, default=None),
             notices=tuple(dict.fromkeys(self.notices)),
             passages_sent=self._sent,
             dropped_markers=grounder.dropped_markers,

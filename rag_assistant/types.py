@@ -230,6 +230,8 @@ class Answer:
         looked_for: The words of the question that decided a refusal; empty otherwise.
         considered: How many papers were in reach of the question, after filters.
         matched: For questions that ask for a list, how many of these matched; ``None`` otherwise.
+        confidence: The gate's chance, in (0, 1), that an abstract says what is asked, whatever the backend; of several
+            questions the least. ``None`` where nothing was searched or the records answer.
         notices: What the user should know about how this answer came to be.
         passages_sent: How many passages the backend was given.
         dropped_markers: How many citation markers of a model named nothing that was sent.
@@ -251,6 +253,7 @@ class Answer:
     looked_for: tuple[str, ...] = ()
     considered: int = 0
     matched: int | None = None
+    confidence: float | None = None
     notices: tuple[str, ...] = ()
     passages_sent: int = 0
     dropped_markers: int = 0
@@ -276,6 +279,7 @@ class Answer:
             "looked_for": list(self.looked_for),
             "considered": self.considered,
             "matched": self.matched,
+            "confidence": _rounded(self.confidence),
             "notices": list(self.notices),
             "passages_sent": self.passages_sent,
             "dropped_markers": self.dropped_markers,

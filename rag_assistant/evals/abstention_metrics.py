@@ -34,10 +34,10 @@ def abstention(case: Case, answer: Answer) -> dict[str, float]:
 
 
 def confidence(answer: Answer) -> float:
-    """How sure an answer is, for the risk–coverage curve: the best similarity of a hit, or 0 for a refusal."""
+    """How sure an answer is: what the gate says of it, 1 for what the records tell, 0 for a refusal."""
     if is_refusal(answer):
         return 0.0
-    return max((hit.dense for hit in answer.hits if hit.dense is not None), default=0.0)
+    return 1.0 if answer.confidence is None else answer.confidence
 
 
 @dataclass(frozen=True, slots=True)

@@ -209,6 +209,7 @@ def read_answer(raw: Mapping[str, Any], nearest: Sequence[Any] = ()) -> Answer:
         looked_for=_texts(raw.get("looked_for")),
         considered=int(raw.get("considered") or 0),
         matched=raw["matched"] if isinstance(raw.get("matched"), int) else None,
+        confidence=raw["confidence"] if isinstance(raw.get("confidence"), float) else None,
         notices=_texts(raw.get("notices")),
         dropped_markers=int(raw.get("dropped_markers") or 0),
         backend=_text(raw.get("backend")),

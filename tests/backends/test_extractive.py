@@ -345,3 +345,13 @@ def test_a_paper_that_matches_far_less_doesn_t_answer_in_place_of_the_best(made:
     answer = made.ask("What percentage of the traces that QUARK collects from farmers is kept in its cache?")
     assert answer.status == "not_in_abstracts"
     assert answer.nearest[0].id == "quark"
+
+
+def test_an_answer_tells_how_sure_it_is(made: Assistant) -> None:
+    sure = made.ask("What is QUARK?").confidence
+    unsure = made.ask("What percentage of unread keys does QUARK drop?").confidence
+    assert sure is not None
+    assert unsure is not None
+    assert 0 < unsure < sure < 1
+    assert made.ask("Who wrote the paper on QUARK?").confidence is None
+    assert made.ask("").confidence is None
