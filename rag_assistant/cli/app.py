@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from rag_assistant.cli import asking, chat, drafting, evaluating, health, library, reporting, retrieving, ui
+from rag_assistant.cli import asking, chat, drafting, evaluating, health, judging, library, reporting, retrieving, ui
 from rag_assistant.cli.command import Debug, Verbose
 from rag_assistant.cli.state import emit
 
@@ -68,6 +68,7 @@ evals.command()(reporting.show)
 evals.command()(reporting.report)
 evals.command()(reporting.diff)
 evals.command()(reporting.baseline)
+evals.command()(judging.judge)
 evals.command()(drafting.draft)
 evals.command()(drafting.validate)
 evals.command()(retrieving.retrieval)

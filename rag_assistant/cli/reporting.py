@@ -66,7 +66,7 @@ def report(
             return
     else:
         out = out or _beside(loaded[0])
-        text = render_page(loaded, _names(runs), _gold(state, loaded, questions))
+        text = render_page(loaded, _names(runs), gold_of(state, loaded, questions))
     try:
         out.write_text(text, encoding="utf-8")
     except OSError as error:
@@ -86,7 +86,7 @@ def _names(paths: Sequence[Path]) -> list[str]:
     return short if len(set(short)) == len(short) else [str(path) for path in paths]
 
 
-def _gold(state: State, runs: Sequence[Run], questions: Path | None) -> list[Case]:
+def gold_of(state: State, runs: Sequence[Run], questions: Path | None) -> list[Case]:
     """The questions of the runs' sets. Where a set isn't there anymore, its failures are shown without what was
     expected."""
     from rag_assistant.evals import Dataset

@@ -45,6 +45,12 @@ def pattern_found(pattern: str, text: str) -> bool:
     return _compiled(pattern).search(plain(text)) is not None
 
 
+def pattern_span(pattern: str, text: str) -> str:
+    """The words of the plain form of ``text`` in which a pattern occurs; empty where it doesn't."""
+    found = _compiled(pattern).search(plain(text))
+    return found[0] if found else ""
+
+
 @dataclass(frozen=True, slots=True)
 class Nugget:
     """One piece of a right answer, as alternative patterns (TREC's nuggets: Voorhees, TREC 2003 QA track).

@@ -41,6 +41,11 @@ class Model:
         """Backend and model."""
         return f"{self._backend.name} {self._backend.model}"
 
+    @property
+    def identity(self) -> str:
+        """The same, with the server that it is asked at: two servers may have different models of one name."""
+        return f"{self.name} {self._backend.server}"
+
     def complete(self, prompt: Rendered, *, max_tokens: int) -> str:
         """The whole reply to a prompt. A call that is refused for now is repeated after a pause.
 

@@ -69,6 +69,7 @@ def render_report(run: Run, summary: Summary | None = None) -> str:
         *_robustness(summary),
         *_follow_ups(summary),
         *_risk(summary),
+        *_judged(run),
         *_wrong(run),
         *_errors(summary),
         *_cost(summary),
@@ -148,6 +149,15 @@ def _risk(summary: Summary) -> Iterable[str]:
                 for split, curve in summary.risk.items()
             ],
         )
+
+
+def _judged(run: Run) -> Iterable[str]:
+    from rag_assistant.evals.judging.judgement import judgement_of
+    from rag_assistant.evals.judging.report import render_judgement
+
+    judgement = judgement_of(run)
+    if judgement is not None:
+        yield render_judgement(judgement).strip()
 
 
 def _wrong(run: Run) -> Iterable[str]:

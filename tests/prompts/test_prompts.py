@@ -24,6 +24,7 @@ KNOWN = {
     ("answer-compact", "1"): "d1b7c7d929bce39c27fa5fef38767c341ca453bf7a8a6cda0872e5efaa22c368",
     ("rewrite", "1"): "4c57e8e2e76d17e5041feed987d6ff139abcc3624f0f686650b9eb406447444f",
     ("draft", "1"): "8a309c1832e2c9ba584fe12197d9ca2e8ed27ba4fe64903f10a1e4467867fa58",
+    ("judge", "1"): "514bf54550eb3d25e7463fcca074eb0803f3e32357dc1ca8d0ca7b69cd4a151e",
 }
 """The bytes of every version there has been: to change a prompt, raise its version and add a line."""
 

@@ -17,6 +17,7 @@ from rag_assistant.evals.case import Case
 from rag_assistant.evals.circumstances import transform_told
 from rag_assistant.evals.folder import Run
 from rag_assistant.evals.headline import HEADLINE
+from rag_assistant.evals.judging.judgement import Agreement, Judgement, Verdict, agreements, judgement_of
 from rag_assistant.evals.metrics import LOWER_IS_BETTER
 from rag_assistant.evals.page.charts import Plot, reliability_plot, risk_plot, scaled
 from rag_assistant.evals.page.failures import KINDS, failures
@@ -71,6 +72,15 @@ class SplitView:
     reliability: tuple[Reliability, ...]
 
 
+@dataclass(frozen=True)
+class Judged:
+    """What a model said of a run, where one was asked: verdicts by question, and its agreement with the patterns."""
+
+    judgement: Judgement
+    agreements: tuple[Agreement, ...]
+    verdicts: Mapping[str, tuple[Verdict, ...]]
+
+
 @dataclass(frozen=True, slots=True)
 class Stage:
     """A stage's latency: by run the median and the 95th percentile in milliseconds, with lengths of bars in percent."""
@@ -114,6 +124,7 @@ def render_page(runs: Sequence[Run], names: Sequence[str], cases: Iterable[Case]
         categories=list(dict.fromkeys(failure.category for failure in found)),
         failure_splits=list(dict.fromkeys(failure.split for failure in found)),
         kind_names=KINDS,
+        judged=[_judged(run) for run in runs],
         letters=[column.letter for column in columns],
     )
 
@@ -168,6 +179,16 @@ def _split(split: str, runs: Sequence[Run], columns: Sequence[Column]) -> SplitV
         tuple((place, curve.area) for place, curve in curves.items()),
         tuple(Reliability(run, made, reliability_plot(made), decided) for run, made, decided in calibrations if made),
     )
+
+
+def _judged(run: Run) -> Judged | None:
+    judgement = judgement_of(run)
+    if judgement is None:
+        return None
+    verdicts: dict[str, tuple[Verdict, ...]] = {}
+    for verdict in judgement.verdicts:
+        verdicts[verdict.case_id] = (*verdicts.get(verdict.case_id, ()), verdict)
+    return Judged(judgement, agreements(judgement), verdicts)
 
 
 def _overview(splits: Sequence[str], summary: Summary) -> tuple[tuple[Bars, ...], tuple[Bars, ...]]:
