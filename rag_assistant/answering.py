@@ -147,7 +147,6 @@ class Run:
             yield from self._rewording(self.backend, part, turns)
             if (better := reworded(alone, part, self._reworded, turns)) is not None:
                 alone = better
-                self.notices.append(f"Asked as: {alone.text}")
         with self._timed("searching"):
             form = analyse(alone.text)
             self._standalone.append(alone.text)

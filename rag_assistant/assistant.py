@@ -81,6 +81,7 @@ class Assistant:
         rerank: Any = None,
         lock_timeout: float | None = None,
         progress: Progress | None = None,
+        **others: Any,
     ) -> Self:
         """Opens the index, building or mending it where needed.
 
@@ -95,26 +96,28 @@ class Assistant:
             rerank: A LlamaIndex ``BaseNodePostprocessor``, or ``module:Class`` of one; reorders what was found.
             lock_timeout: How many seconds to wait for another process that writes the index.
             progress: Called while the index is built.
+            **others: Any other setting by its name, such as ``model``, ``base_url``, ``fallback`` or ``max_cost``.
 
         Raises:
             SettingsError: A setting is unknown or can't have its value.
             LoadError: The papers can't be read.
             StoreError: The index is missing, damaged beyond mending, or locked.
             EmbedderError, PluginError: The embedder or backend can't be loaded.
+            BackendAuthError: The backend has no key, and there is no fallback.
         """
         from rag_assistant.embedders.resolve import resolve_embedder
         from rag_assistant.settings import Settings
 
         paths = None if corpus is None else [corpus] if isinstance(corpus, str | os.PathLike) else list(corpus)
         given: dict[str, Any] = {
+            **others,
             "index": Path(index) if index is not None else None,
             "corpus": tuple(Path(path) for path in paths) if paths is not None else None,
             "backend": backend if isinstance(backend, str) else None,
             "embedder": embedder if isinstance(embedder, str) else None,
             "lock_timeout": lock_timeout,
         }
-        given = {name: value for name, value in given.items() if value is not None}
-        chosen = settings.model_copy(update=given) if settings is not None else Settings.load(**given)
+        chosen = settings.replaced(**given) if settings is not None else Settings.load(**given)
         budget = Budget(chosen)
         fallback = resolve_backend(chosen.fallback, chosen) if chosen.fallback else None
         notice = ""

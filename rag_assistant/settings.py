@@ -143,6 +143,23 @@ class Settings(BaseSettings):
         loaded._sources.update(sources)
         return loaded
 
+    def replaced(self, **overrides: Any) -> Self:
+        """These settings with others in their place; ``None`` means "not given".
+
+        Raises:
+            SettingsError: A name is unknown, or a value can't be used.
+        """
+        given = {name: value for name, value in overrides.items() if value is not None}
+        for name in given:
+            _check_known(name, self._fields(), f"There is no setting {name!r}", origin="a keyword")
+        sources = {**self.sources, **dict.fromkeys(given, "given")}
+        try:
+            made = type(self)(**{**{name: getattr(self, name) for name in type(self).model_fields}, **given})
+        except ValidationError as error:
+            raise _invalid(error, sources) from None
+        made._sources.update(sources)
+        return made
+
     @property
     def sources(self) -> Mapping[str, str]:
         """Where each field's value came from: ``given``, ``environment (RAG_K)``, the file's path, or ``default``."""

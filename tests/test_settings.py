@@ -55,6 +55,19 @@ def test_an_empty_variable_is_not_set(monkeypatch: pytest.MonkeyPatch) -> None:
     assert Settings.load().k == 5
 
 
+def test_settings_can_be_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RAG_MODEL", "m")
+    loaded = Settings.load(k=3)
+    changed = loaded.replaced(k=4, timeout=None, base_url="http://127.0.0.1:1/v1")
+    assert (changed.k, changed.model, changed.timeout) == (4, "m", 120)
+    assert changed.sources["base_url"] == "given"
+    assert changed.sources["model"] == "environment (RAG_MODEL)"
+    with pytest.raises(SettingsError, match="'k'"):
+        loaded.replaced(k=0)
+    with pytest.raises(SettingsError, match="did you mean timeout"):
+        loaded.replaced(timeuot=3)
+
+
 def test_tokens_are_no_secret(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "rag.toml").write_text('max_tokens = 256\nfallback = "extractive"\n')
     monkeypatch.setenv("RAG_CONTEXT_TOKENS", "4096")

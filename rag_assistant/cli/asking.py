@@ -56,9 +56,7 @@ def ask(
                     say(line)
         else:
             answer = watched(assistant, asked, filters=filters) if person else assistant.ask(asked, filters=filters)
-        for notice in answer.notices:
-            state.note(notice)
-        state.detail(timings(answer))
+        tell(state, answer)
         if person:
             from rag_assistant.cli.terminal import show_answer
 
@@ -103,7 +101,21 @@ def search(
                 emit("\t".join(one_line(cell) for cell in cells), end="\n")
 
 
-def timings(answer: Answer) -> str:
-    """Where the time of an answer went, in milliseconds."""
-    told = ", ".join(f"{stage} {value:.0f} ms" for stage, value in answer.timings_ms.items())
-    return f"{answer.status}, {answer.backend} {answer.model}: {told}"
+def tell(state: State, answer: Answer) -> None:
+    """Notices on stderr, and with ``-v`` what the answer took."""
+    if "rewording" in answer.timings_ms and answer.standalone_question != answer.question:
+        state.note(f"asked as: {answer.standalone_question}")
+    for notice in answer.notices:
+        state.note(notice)
+    state.detail(_taken(answer))
+
+
+def _taken(answer: Answer) -> str:
+    """Where the time of an answer went, in milliseconds, and what its model reports."""
+    usage = answer.usage
+    told = [f"{stage} {value:.0f} ms" for stage, value in answer.timings_ms.items()]
+    if usage.prompt_tokens is not None and usage.completion_tokens is not None:
+        told.append(f"{usage.prompt_tokens:,} tokens sent, {usage.completion_tokens:,} written")
+    if usage.cost is not None:
+        told.append(f"${usage.cost:.4f}")
+    return f"{answer.status}, {answer.backend} {answer.model}: {', '.join(told)}"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from rag_assistant.cli import options as o
-from rag_assistant.cli.asking import timings
+from rag_assistant.cli.asking import tell
 from rag_assistant.cli.command import command
 from rag_assistant.cli.session import opened, watched
 from rag_assistant.cli.state import State, emit, emit_json, is_terminal, say
@@ -99,9 +99,7 @@ class Conversation:
             return
         self._history.append((question, answer.text))
         self._last = answer
-        for notice in answer.notices:
-            self._state.note(notice)
-        self._state.detail(timings(answer))
+        tell(self._state, answer)
         self._show(answer)
 
     def _show(self, answer: Answer) -> None:

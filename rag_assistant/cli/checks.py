@@ -143,11 +143,14 @@ def embedder_check(settings: Settings) -> Check:
 
 
 def backend_check(settings: Settings) -> Check:
-    """Whether the backend can be found; it is not called."""
+    """Whether the backend can be found and has what it needs; it is not called. What others load may be large."""
+    from rag_assistant.backends.resolve import resolve_backend
     from rag_assistant.plugins import load_plugin
 
     try:
         load_plugin("backend", settings.backend)
+        if settings.backend in _SERVER_BACKENDS:
+            resolve_backend(settings.backend, settings)
     except RagError as error:
         return Check("backend", "bad", error.message, error.hint)
     return Check("backend", "ok", settings.backend)

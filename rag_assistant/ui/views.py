@@ -21,6 +21,7 @@ _STAGES = {
     "waiting": "Waiting for other questions to finish",
     "opening": "Opening the index",
     "searching": "Searching the papers",
+    "rewording": "Wording the question in full",
     "reading": "Reading",
     "writing": "Writing",
     "checking": "Checking each sentence",

@@ -81,8 +81,12 @@ def test_text_that_had_streamed_is_replaced(opened: Open, server: Script, assist
 
 
 def test_without_a_key_the_abstracts_answer(assistant: Assistant) -> None:
-    settings = Settings.load(index=assistant.settings.index_path, backend="openai", fallback="extractive")
-    with Assistant.open(settings=settings) as asked:
+    index = assistant.settings.index_path
+    with pytest.raises(e.BackendAuthError):
+        Assistant.open(index, backend="openai")
+    with pytest.raises(e.SettingsError, match="did you mean fallback"):
+        Assistant.open(index, backend="openai", falback="extractive")
+    with Assistant.open(index, backend="openai", fallback="extractive") as asked:
         assert asked.ask(QUESTION).text == assistant.ask(QUESTION).text
         assert any("OPENAI_API_KEY is not set, so answers come from the abstracts" in told for told in asked.notices)
 

@@ -52,6 +52,12 @@ def test_a_server_on_this_machine_keeps_text_here(rag: Run) -> None:
     assert "go to the backend openai-like" in _check(there.json, "privacy")["detail"]
 
 
+def test_a_backend_that_lacks_what_it_needs_is_bad(rag: Run) -> None:
+    done = rag("doctor", "--json", "--backend", "openai")
+    assert done.code == 1
+    assert "OPENAI_API_KEY is not set" in _check(done.json, "backend")["detail"]
+
+
 def test_a_key_that_nothing_was_asked_of_is_told(rag: Run) -> None:
     told = _check(rag("doctor", "--json", OPENAI_API_KEY="sk-x").json, "key")
     assert told["status"] == "note"
