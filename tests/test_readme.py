@@ -8,10 +8,15 @@ import sys
 import textwrap
 from pathlib import Path
 
+import pytest
+
+from rag_assistant.cli import main
 from rag_assistant.cli.app import app
+from rag_assistant.evals import Dataset
 from rag_assistant.settings import Settings
 
-README = (Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8")
+ROOT = Path(__file__).parent.parent
+README = (ROOT / "README.md").read_text(encoding="utf-8")
 _BLOCKS = [textwrap.dedent(block) for block in re.findall(r"(?:^    .*\n|^\n(?=    ))+", README, re.MULTILINE)]
 
 
@@ -44,3 +49,14 @@ def test_every_command_is_in_the_table() -> None:
 def test_every_setting_is_in_the_table() -> None:
     told = set(re.findall(r"^\| `(\w+)` \| `RAG_", README, re.MULTILINE))
     assert told == set(Settings.model_fields) - {"api_key"}
+
+
+def test_the_table_of_numbers_is_that_of_the_baseline(capsys: pytest.CaptureFixture[str]) -> None:
+    section = README.split("## How good it is")[1].split("\n## ")[0]
+    shown = "".join(re.findall(r"^\|.*\n", section, re.MULTILINE))
+    (command,) = re.findall(r"`rag-assistant (eval show \S+ --markdown)`", section)
+    arguments = [str(ROOT / word) if word.endswith(".json") else word for word in command.split()]
+    assert main(arguments) == 0
+    assert shown == capsys.readouterr().out, f"to be made again by: rag-assistant {command}"
+    questions = len(Dataset.load())
+    assert f"asks the {questions} questions" in section

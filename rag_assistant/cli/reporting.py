@@ -24,15 +24,22 @@ RunPath = Annotated[Path, typer.Argument(metavar="RUN", help="A run's folder, or
 @command
 def show(
     run: RunPath,
+    markdown: Annotated[bool, typer.Option("--markdown", help="Write the headline only, as a table.")] = False,
     json: o.Json = False,
 ) -> None:
     """Show the report of a run: every score with its interval in both splits, and what went wrong."""
+    if json and markdown:
+        raise InputError("Only one of --json and --markdown can be given.", hint="leave the other out")
     from rag_assistant.cli.reports import emit_markdown, run_dict
     from rag_assistant.evals import load_run, render_report
 
     loaded = load_run(run)
     if json:
         emit_json(run_dict(loaded))
+    elif markdown:
+        from rag_assistant.evals.headline import headline_table
+
+        emit(headline_table(loaded))
     else:
         emit_markdown(render_report(loaded))
 

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 from rag_assistant.cli.state import emit, is_terminal
 
 if TYPE_CHECKING:
-    from rag_assistant.evals import Run, Summary
+    from rag_assistant.evals import Run
 
 
 def headline(run: Run, seconds: float) -> str:
     """The scores that matter most, in lines of fewer than 80 characters, and where the rest is."""
     from rag_assistant.evals import summarize
-    from rag_assistant.evals.headline import HEADLINE
+    from rag_assistant.evals.headline import HEADLINE, cell
     from rag_assistant.evals.metrics import BUILTINS
 
     summary = summarize(run)
@@ -27,19 +27,10 @@ def headline(run: Run, seconds: float) -> str:
     rows = [["", *shown]]
     for name in (*HEADLINE, *(n for n in summary.estimates if n in added)):
         if name in summary.estimates:
-            rows.append([name, *(_cell(summary, name, split) for split in shown)])
+            rows.append([name, *(cell(summary.estimates[name].get(split)) for split in shown)])
     wrong = sum(row.scores.get("correct") == 0.0 for row in run.main)
     counted = f"{len(run.main)} questions, {wrong} wrong, {len(run.failed)} rows with errors, {seconds:.0f} s"
     return "\n".join([*_aligned(rows), "", counted, f"report: {run.folder}/report.md"])
-
-
-def _cell(summary: Summary, name: str, split: str) -> str:
-    found = summary.estimates[name].get(split)
-    if found is None:
-        return "-"
-    if found.low is None or found.high is None:
-        return f"{found.value:.2f}"
-    return f"{found.value:.2f} [{found.low:.2f}, {found.high:.2f}]"
 
 
 def _aligned(rows: Sequence[Sequence[str]]) -> Iterator[str]:

@@ -5,6 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from rag_assistant.evals.folder import Run
+from rag_assistant.evals.metrics import LOWER_IS_BETTER
+from rag_assistant.evals.report import table
+from rag_assistant.evals.statistics import Estimate
+from rag_assistant.evals.summary import summarize
+
 HEADLINE: Mapping[str, str] = MappingProxyType(
     {
         "correct": "correct",
@@ -21,3 +27,31 @@ HEADLINE: Mapping[str, str] = MappingProxyType(
     }
 )
 """Labels by score, in the order of their telling."""
+
+
+def headline_table(run: Run) -> str:
+    """The headline of a run as a Markdown table: a column for each split that it has, each number with its interval.
+
+    Raises:
+        InputError: scipy isn't installed.
+    """
+    summary = summarize(run)
+    splits = [split for split in ("dev", "test") if any(row.split == split for row in run.main)]
+    rows = [
+        [
+            f"{label} (lower is better)" if name in LOWER_IS_BETTER else label,
+            *(cell(summary.estimates[name].get(split)) for split in splits),
+        ]
+        for name, label in HEADLINE.items()
+        if name in summary.estimates
+    ]
+    return table(["", *splits], rows) + "\n"
+
+
+def cell(estimate: Estimate | None) -> str:
+    """A number with its interval, in two digits."""
+    if estimate is None:
+        return "-"
+    if estimate.low is None or estimate.high is None:
+        return f"{estimate.value:.2f}"
+    return f"{estimate.value:.2f} [{estimate.low:.2f}, {estimate.high:.2f}]"

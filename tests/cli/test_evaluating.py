@@ -149,6 +149,9 @@ def test_show_and_json(base: Path) -> None:
     assert 0 < as_data["estimates"]["recall@5"]["all"]["value"] <= 1
     assert as_data["errors"] == []
     assert run_command("eval", "show", "baseline.json", cwd=base).out.startswith("# Eval run")
+    table = run_command("eval", "show", "run", "--markdown", cwd=base).out
+    assert table.startswith("|  | dev | test |\n| --- | --- | --- |\n| correct | 0.")
+    assert "| refused though answerable (lower is better) | " in table
     compared = run_command("eval", "diff", "--json", "baseline.json", "run", cwd=base).json
     assert (compared["regressed"], compared["newly_wrong"]) == (False, [])
 
