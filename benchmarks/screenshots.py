@@ -9,9 +9,11 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Callable
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
+from PIL import Image
 from playwright.sync_api import Page, sync_playwright
 
 from rag_assistant.settings import Settings
@@ -146,6 +148,11 @@ def write(model: Script, *, slowly: bool) -> None:
     model.say(Reply(words, pause=0.2 if slowly else 0.0))
 
 
+def save(page: Page, path: Path) -> None:
+    """With 256 colours, which no eye misses and which takes a third of the room."""
+    Image.open(BytesIO(page.screenshot())).convert("RGB").quantize(256).save(path, optimize=True)
+
+
 def main(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     with (
@@ -170,7 +177,7 @@ def main(folder: Path) -> None:
                 write(model, slowly=name in ("under-way", "stopped"))
                 steps(page)
                 page.wait_for_timeout(500)
-                page.screenshot(path=folder / f"{name}{suffix}.png")
+                save(page, folder / f"{name}{suffix}.png")
                 context.close()
         browser.close()
 

@@ -193,7 +193,7 @@ def _settings(service: Service) -> tuple[Any, ...]:
     length = gr.Radio(lengths, value=service.settings.length, label="Length of answers", elem_id="length")
     k = gr.Slider(1, 20, value=min(20, service.settings.k), step=1, label="Papers to draw on", buttons=[])
     with gr.Column(elem_id="filters"):
-        _html("<h3>Only papers</h3>")
+        _html("<h3>Filters</h3>")
         with gr.Row():
             first = gr.Dropdown([], value=None, label="From year", allow_custom_value=True, min_width=100)
             last = gr.Dropdown([], value=None, label="To year", allow_custom_value=True, min_width=100)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -26,6 +27,7 @@ _STAGES = {
     "writing": "Writing",
     "checking": "Checking each sentence",
 }
+_FLAG = re.compile(r"--[a-z][a-z-]*(?: [a-z][a-z-]*(?=[.,;]|$))?")
 _EXPORTS = (("markdown", "Markdown"), ("bibtex", "BibTeX"), ("json", "JSON"))
 
 
@@ -59,7 +61,7 @@ def welcome(examples: Sequence[str], about: str) -> str:
 
 def trouble(message: str, hint: str) -> str:
     """What went wrong, and what mends it."""
-    advice = f'<p class="hint">{escape(_sentence(hint))}</p>' if hint else ""
+    advice = f'<p class="hint">{_FLAG.sub(_unbroken, escape(_sentence(hint)))}</p>' if hint else ""
     return f'<div class="trouble" role="alert"><p>{escape(message)}</p>{advice}</div>'
 
 
@@ -156,8 +158,19 @@ def _answer(exchange: Exchange, answer: Answer, place: int) -> str:
         )
     return (
         f'<div class="answer" data-status="{escape(answer.status)}">{status}'
-        f"{answer_html(answer, prefix=f't{place}')}</div>"
+        f"{answer_html(answer, prefix=f't{place}')}{_failed(answer)}</div>"
         f"{searched}{notices}{_meta(exchange, answer, place)}"
+    )
+
+
+def _failed(answer: Answer) -> str:
+    """What a model wrote when none of it held, for who wants to see."""
+    if not answer.draft:
+        return ""
+    written = answer_html(replace(answer, text=answer.draft, statements=(), citations=()))
+    return (
+        "<details><summary>What the model wrote, which the abstracts don’t support</summary>"
+        f'<div class="statement unsupported">{written}</div></details>'
     )
 
 
@@ -238,6 +251,10 @@ def _settled(draft: Answer) -> Answer:
     """Without what may look different in a moment; statements are finished and stay as they are."""
     done = max((statement.end for statement in draft.statements), default=0)
     return replace(draft, text=draft.text[:done] + settled(draft.text[done:]))
+
+
+def _unbroken(flag: re.Match[str]) -> str:
+    return f'<span class="flag">{flag[0]}</span>'
 
 
 def _sentence(text: str) -> str:

@@ -57,6 +57,15 @@ class Steady(_Both):
             yield Frame(f" word{number}")
 
 
+class Inventing(_Both):
+    """Says what no abstract says, and cites one for it."""
+
+    name = "inventing"
+
+    def pieces(self, prompt: Prompt) -> Iterator[Piece]:
+        yield Draft(f"Astronauts bake bread on Mars {PAYLOADS[2]}.", (Label(0, 0),))
+
+
 class Hostile(_Both):
     """Cites every paper, and adds every payload as sentences of its own."""
 

@@ -15,7 +15,7 @@ import pytest
 from tests.ui.served import free_port, served
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-BACKENDS = ("Slow", "Steady", "Broken")
+BACKENDS = ("Slow", "Steady", "Inventing", "Broken")
 _MISSING = "no browser: apt-get install chromium fonts-dejavu-core, and pip install playwright"
 
 

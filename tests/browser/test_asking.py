@@ -271,6 +271,30 @@ def test_errors_speak_and_the_chat_goes_on(page: Any) -> None:
     assert ask(page, DPO).locator("a.cite").count() >= 1
 
 
+def test_a_draft_that_fails_its_check_can_be_looked_at(page: Any, seen: Seen) -> None:
+    choose_backend(page, "tests.browser.backends:Inventing")
+    turn = ask(page, DPO)
+    assert turn.locator(".answer").get_attribute("data-status") == "not_in_abstracts"
+    wrote = turn.locator(".answer details")
+    assert not wrote.locator("p").is_visible()
+    wrote.locator("summary").click()
+    assert "bake bread on Mars" in wrote.locator("p").inner_text()
+    assert "<img" in wrote.locator("p").inner_text()
+    assert seen.nothing(), seen
+
+
+def test_a_chat_is_exported_whole(page: Any) -> None:
+    ask(page, DPO)
+    ask(page, "What is the capital of France?")
+    page.click("[data-drawer=chats-drawer]")
+    with page.expect_download() as saved:
+        page.click("#chats [data-do=export-chat]")
+    text = Path(saved.value.path()).read_text(encoding="utf-8")
+    assert text.startswith(f"# {DPO[:59]}")
+    assert f"## {DPO}" in text
+    assert "## What is the capital of France?" in text
+
+
 def test_one_too_many_is_told_that_it_is_busy_and_can_ask_again(context: Any, tmp_path: Path) -> None:
     with served(tmp_path, "--running", "1", "--waiting", "0", "--offer", "tests.browser.backends:Slow") as url:
         first, second = opened(context, url), opened(context, url)
