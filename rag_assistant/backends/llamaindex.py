@@ -147,6 +147,8 @@ def _made(named: type[LLM] | None, settings: Settings, options: Options) -> LLM:
     else:
         factory, model = named, settings.model
     own_key = settings.api_key is not None and settings.sources.get("api_key") != FROM_OPENAI
+    # Classes look for OPENAI_API_KEY by themselves: it is not for another server than the provider's own.
+    no_key = None if settings.base_url is None else "none"
     fields = getattr(factory, "model_fields", {})
     offered: dict[str, object] = {
         "max_tokens": options.max_tokens,
@@ -156,7 +158,7 @@ def _made(named: type[LLM] | None, settings: Settings, options: Options) -> LLM:
         "max_retries": 0,
         "api_base": settings.base_url,
         "base_url": settings.base_url,
-        "api_key": settings.api_key.get_secret_value() if own_key and settings.api_key else None,
+        "api_key": settings.api_key.get_secret_value() if own_key and settings.api_key else no_key,
         "context_window": settings.context_tokens,
         "is_chat_model": True,
         "reuse_client": False,  # one that is kept belongs to one event loop and outlives a stream that was left

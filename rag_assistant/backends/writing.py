@@ -241,8 +241,9 @@ class WritingBackend(ABC):
     def _failed(self, error: BackendError, prompt: Prompt, attempt: int, *, begun: bool) -> None:
         """Returns if the call is to be repeated, after what is left of the pause; raises the error otherwise."""
         if isinstance(error, BackendContextTooLong):
-            # A refusal that names no limit: it is somewhere below what was sent.
-            self._learned = error.limit or int(0.6 * sum(prompt.tokens))
+            # The limit is below what was sent, whatever the server calls it: tokens are an estimate here.
+            below = int((0.8 if error.limit else 0.6) * sum(prompt.tokens))
+            self._learned = min(error.limit or below, below)
             raise error
         if begun or error.retry_after is None or attempt > self.options.retries or error.retry_after > LONGEST_WAIT:
             raise error

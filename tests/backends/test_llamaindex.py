@@ -39,8 +39,11 @@ def test_an_object_answers(assistant: Assistant, server: Script, kind: type[Http
     assert server.seen[0][1]["authorization"] == "Bearer theirs"
 
 
-def test_a_class_is_made_with_the_settings(assistant: Assistant, server: Script) -> None:
+def test_a_class_is_made_with_the_settings(
+    assistant: Assistant, server: Script, monkeypatch: pytest.MonkeyPatch
+) -> None:
     server.say(ANSWER)
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
     settings = Settings.load(
         index=assistant.settings.index_path,
         backend="tests.backends.http_llm:HttpLLM",
@@ -53,6 +56,7 @@ def test_a_class_is_made_with_the_settings(assistant: Assistant, server: Script)
         answer = asked.ask(QUESTION)
     assert answer.text == f"{ANSWER} [1]"
     assert "its context of 900 tokens" in answer.notices[0]
+    assert server.seen[0][1]["authorization"] == "Bearer none"
     body = server.seen[0][2]
     assert (body["model"], body["max_tokens"], body["temperature"]) == ("small", 77, 0.0)
 
