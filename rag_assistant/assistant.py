@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from contextlib import aclosing
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, get_args
 
@@ -19,9 +18,9 @@ from rag_assistant.bundled import bundled
 from rag_assistant.driving import adrive, drive
 from rag_assistant.embedders.base import Embedder
 from rag_assistant.errors import BackendError, InputError
-from rag_assistant.index.build import IndexSummary, build_index, preview, remove
 from rag_assistant.index.open import OpenIndex, open_index
-from rag_assistant.loaders import LoadReport, load_papers
+from rag_assistant.library import Library, PathLike, Progress
+from rag_assistant.loaders import load_papers
 from rag_assistant.plugins import load_plugin
 from rag_assistant.questions import analyse
 from rag_assistant.retrieval import Query, Retriever, hits_of
@@ -32,12 +31,8 @@ from rag_assistant.types import Answer, Event, Filters, Hit, Length, Paper, Turn
 if TYPE_CHECKING:
     from rag_assistant.settings import Settings
 
-PathLike = str | os.PathLike[str]
-Progress = Callable[[str, int, int], None]
-"""Called with a stage's name, how much of it is done, and of how much."""
 
-
-class Assistant:
+class Assistant(Library):
     """Answers questions over the papers of one index.
 
     Make one with :meth:`open`; use it from as many threads as you like. It takes up a rebuilt index at its next
@@ -56,18 +51,16 @@ class Assistant:
         rerank: Any = None,
         progress: Progress | None = None,
     ) -> None:
-        self._settings = settings
-        self._embedder = embedder
-        self._backend = backend
-        self._fallback = fallback
-        self._budget = budget or Budget(settings)
-        self._progress = progress
-        self._snapshots = Snapshots(
+        snapshots = Snapshots(
             opened,
             lambda index: Retriever(index, embedder, rerank=rerank),
             # The corpus said what to begin with; what a writer has made of the index since is to stay.
             lambda: _open_index(settings, embedder, progress, corpus=False),
         )
+        super().__init__(settings, embedder, snapshots, progress)
+        self._backend = backend
+        self._fallback = fallback
+        self._budget = budget or Budget(settings)
 
     @classmethod
     def open(
@@ -288,47 +281,6 @@ class Assistant:
         with self._snapshots.use() as retriever:
             return hits_of(retriever.retrieve(Query(text), k=k, filters=filters))
 
-    def papers(self, filters: Filters | None = None) -> tuple[Paper, ...]:
-        """The papers of the index, in the order of the corpus."""
-        with self._snapshots.use() as retriever:
-            return retriever.papers(filters)
-
-    def preview(self, paths: PathLike | Sequence[PathLike], *, add: bool = False) -> IndexSummary:
-        """What :meth:`index` would do, without doing it."""
-        report = load_papers(_as_list(paths))
-        return _with_problems(preview(self._settings.index_path, report.papers, self._embedder, add=add), report)
-
-    def index(self, paths: PathLike | Sequence[PathLike], *, add: bool = False) -> IndexSummary:
-        """Makes the index hold exactly the papers of these files and folders; with ``add``, these besides its own."""
-        report = load_papers(_as_list(paths))
-        summary = build_index(
-            self._settings.index_path,
-            report.papers,
-            self._embedder,
-            add=add,
-            progress=self._progress,
-            lock_timeout=self._settings.lock_timeout,
-        )
-        return _with_problems(summary, report)
-
-    def add(self, paths: PathLike | Sequence[PathLike]) -> IndexSummary:
-        """Adds the papers of these files and folders; a paper with a known id replaces that one."""
-        return self.index(paths, add=True)
-
-    def remove(self, ids: str | Sequence[str]) -> IndexSummary:
-        """Removes papers by id.
-
-        Raises:
-            InputError: An id isn't in the index, or nothing would be left; nothing is removed.
-        """
-        return remove(
-            self._settings.index_path,
-            [ids] if isinstance(ids, str) else list(ids),
-            self._embedder,
-            progress=self._progress,
-            lock_timeout=self._settings.lock_timeout,
-        )
-
     def describe(self) -> dict[str, Any]:
         """What answers here, as plain JSON types: settings with secrets masked, backend, embedder, index manifest."""
         with self._snapshots.use() as retriever:
@@ -373,10 +325,6 @@ def _resolve_rerank(chosen: Any) -> Any:
     return load_plugin("reranker", chosen)() if isinstance(chosen, str) else chosen
 
 
-def _as_list(paths: PathLike | Sequence[PathLike]) -> list[PathLike]:
-    return [paths] if isinstance(paths, str | os.PathLike) else list(paths)
-
-
 def _open_index(settings: Settings, embedder: Embedder, progress: Progress | None, *, corpus: bool = True) -> OpenIndex:
     report = load_papers(list(settings.corpus)) if settings.corpus and corpus else None
     return open_index(
@@ -389,10 +337,6 @@ def _open_index(settings: Settings, embedder: Embedder, progress: Progress | Non
         progress=progress,
         notices=[f"Not loaded: {problem}" for problem in report.problems] if report else (),
     )
-
-
-def _with_problems(summary: IndexSummary, report: LoadReport) -> IndexSummary:
-    return replace(summary, problems=(*map(str, report.problems), *summary.problems))
 
 
 def bundled_papers() -> tuple[Paper, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -140,6 +141,21 @@ def test_a_prompt_fits_its_context(opened: Open, server: Script, limit: int) -> 
     assert sum(count_tokens(message["content"]) for message in body["messages"]) + body["max_tokens"] <= limit
     # The sentence that answers is what a small context keeps.
     assert "DPO retains its asymptotically decaying gap" in body["messages"][1]["content"]
+
+
+def test_labels_are_those_of_what_was_sent(opened: Open, server: Script) -> None:
+    server.say("NOT_IN_ABSTRACTS")
+    asked = opened(context_tokens=700)
+    asked.ask(QUESTION)
+    labelled = re.findall(r"^\[(\d)\.s(\d+)\] (.*)$", server.seen[0][2]["messages"][1]["content"], re.MULTILINE)
+    paper, number, sentence = labelled[-1]
+    assert (paper, number) != ("1", "1")
+    server.say(f"{sentence} [{paper}.s{number}]")
+    answer = asked.ask(QUESTION)
+    [citation] = answer.citations
+    assert [quote.text for quote in citation.quotes] == [sentence]
+    assert citation.paper.abstract[citation.quotes[0].start : citation.quotes[0].end] == sentence
+    assert answer.statements[0].support == "supported"
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,82 @@
+"""The papers of an index: listed, indexed, added and removed."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from rag_assistant.embedders.base import Embedder
+from rag_assistant.index.build import IndexSummary, build_index, preview, remove
+from rag_assistant.loaders import LoadReport, load_papers
+from rag_assistant.snapshots import Snapshots
+from rag_assistant.types import Filters, Paper
+
+if TYPE_CHECKING:
+    from rag_assistant.settings import Settings
+
+PathLike = str | os.PathLike[str]
+Progress = Callable[[str, int, int], None]
+"""Called with a stage's name, how much of it is done, and of how much."""
+
+
+class Library:
+    """What an assistant does with papers besides answering."""
+
+    def __init__(
+        self, settings: Settings, embedder: Embedder, snapshots: Snapshots, progress: Progress | None = None
+    ) -> None:
+        self._settings = settings
+        self._embedder = embedder
+        self._snapshots = snapshots
+        self._progress = progress
+
+    def papers(self, filters: Filters | None = None) -> tuple[Paper, ...]:
+        """The papers of the index, in the order of the corpus."""
+        with self._snapshots.use() as retriever:
+            return retriever.papers(filters)
+
+    def preview(self, paths: PathLike | Sequence[PathLike], *, add: bool = False) -> IndexSummary:
+        """What :meth:`index` would do, without doing it."""
+        report = load_papers(_as_list(paths))
+        return _with_problems(preview(self._settings.index_path, report.papers, self._embedder, add=add), report)
+
+    def index(self, paths: PathLike | Sequence[PathLike], *, add: bool = False) -> IndexSummary:
+        """Makes the index hold exactly the papers of these files and folders; with ``add``, these besides its own."""
+        report = load_papers(_as_list(paths))
+        summary = build_index(
+            self._settings.index_path,
+            report.papers,
+            self._embedder,
+            add=add,
+            progress=self._progress,
+            lock_timeout=self._settings.lock_timeout,
+        )
+        return _with_problems(summary, report)
+
+    def add(self, paths: PathLike | Sequence[PathLike]) -> IndexSummary:
+        """Adds the papers of these files and folders; a paper with a known id replaces that one."""
+        return self.index(paths, add=True)
+
+    def remove(self, ids: str | Sequence[str]) -> IndexSummary:
+        """Removes papers by id.
+
+        Raises:
+            InputError: An id isn't in the index, or nothing would be left; nothing is removed.
+        """
+        return remove(
+            self._settings.index_path,
+            [ids] if isinstance(ids, str) else list(ids),
+            self._embedder,
+            progress=self._progress,
+            lock_timeout=self._settings.lock_timeout,
+        )
+
+
+def _as_list(paths: PathLike | Sequence[PathLike]) -> list[PathLike]:
+    return [paths] if isinstance(paths, str | os.PathLike) else list(paths)
+
+
+def _with_problems(summary: IndexSummary, report: LoadReport) -> IndexSummary:
+    return replace(summary, problems=(*map(str, report.problems), *summary.problems))
