@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from rag_assistant.evals.abstention_metrics import RiskCoverage
 from rag_assistant.evals.calibration import Calibration
 
-WIDTH, HEIGHT = 420, 290
-LEFT, RIGHT, TOP, BOTTOM = 40, 22, 12, 40
+WIDTH, HEIGHT = 420, 300
+LEFT, RIGHT, TOP, BOTTOM = 40, 22, 26, 40
 _LARGEST_MARK, _SMALLEST_MARK = 9.0, 3.0
 
 
@@ -36,13 +36,15 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A dot with the whisker of its interval, and what a reader is told who points at it."""
+    """A dot with the whisker of its interval, how many answers it stands for, and what a reader is told who points at
+    it."""
 
     x: float
     y: float
     low_y: float
     high_y: float
     radius: float
+    n: int
     told: str
 
 
@@ -98,6 +100,7 @@ def reliability_plot(calibration: Calibration) -> Plot:
             _y(found.right_low),
             _y(found.right_high),
             round(_SMALLEST_MARK + (_LARGEST_MARK - _SMALLEST_MARK) * (found.n / most) ** 0.5, 1),
+            found.n,
             f"confidence {found.low:.1f} to {found.high:.1f}: {found.right:.0%} of {found.n} right",
         )
         for found in calibration.bins

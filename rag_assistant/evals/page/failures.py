@@ -54,7 +54,6 @@ class Outcome:
         asked: The question as this run put it.
         status, confidence, text, cited, errors: Of the answer; ``text`` is ``None`` where the run keeps no answers.
         points: The gold, checked off against this answer.
-        nearest: Titles that a refusal offers.
     """
 
     run: int
@@ -66,7 +65,6 @@ class Outcome:
     cited: tuple[Cited, ...]
     errors: tuple[str, ...]
     points: tuple[Point, ...]
-    nearest: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -168,7 +166,6 @@ def _outcome(place: int, row: Row, case: Case | None) -> Outcome:
         tuple(_cited(citation) for citation in answer.get("citations", ())),
         tuple(f"{where}: {said}" for where, said in row.errors.items()),
         points,
-        tuple(str(paper["title"]) for paper in answer.get("nearest", ())),
     )
 
 
