@@ -23,7 +23,7 @@ def _axe() -> str:
     return (Path(found.origin).parent / "axe.min.js").read_text(encoding="utf-8")
 
 
-def _findings(page: Any) -> list[str]:
+def findings(page: Any) -> list[str]:
     page.evaluate(_axe())
     result = page.evaluate("() => axe.run(document, {resultTypes: ['violations']})")
     bad = [one for one in result["violations"] if one["impact"] in ("serious", "critical")]
@@ -36,20 +36,20 @@ def test_axe_finds_nothing_serious(page: Any, theme: str) -> None:
     page.reload()
     page.wait_for_selector(".examples button")
     assert page.evaluate("document.body.classList.contains('dark')") is (theme == "dark")
-    assert _findings(page) == []
+    assert findings(page) == []
     turn = ask(page, "Which papers are about language models?")
     turn.locator("a.cite").nth(1).click()
     ask(page, "What is the capital of France?")
     page.locator("[data-do=feedback][data-value=down]").first.click()
     page.wait_for_selector(".word")
-    assert _findings(page) == []
+    assert findings(page) == []
     page.click("[data-drawer=settings-drawer]")
     page.wait_for_timeout(300)
-    assert _findings(page) == []
+    assert findings(page) == []
     page.keyboard.press("Escape")
     page.click("[data-drawer=chats-drawer]")
     page.wait_for_timeout(300)
-    assert _findings(page) == []
+    assert findings(page) == []
 
 
 def test_the_theme_is_the_systems_until_chosen(browser: Any, url: str, seen: Any) -> None:

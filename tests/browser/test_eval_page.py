@@ -14,6 +14,7 @@ from rag_assistant.evals import Case, Dataset, Nugget, evaluate
 from rag_assistant.types import Answer, Citation, Hit, Paper, Passage, Quote, Turn
 from tests.browser.conftest import Seen
 from tests.browser.payloads import PAYLOADS
+from tests.browser.test_access import findings
 
 SPLITS = ("dev", "test")
 
@@ -163,4 +164,14 @@ def test_it_reads_well_on_a_phone_and_without_scripts(browser: Any, report: Path
     page.goto(report.as_uri())
     page.click("#open-all")
     assert page.evaluate("document.documentElement.scrollWidth") == 390
+    made.close()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_serious(browser: Any, report: Path, scheme: Any) -> None:
+    made = browser.new_context(color_scheme=scheme, bypass_csp=True)  # axe is a script that isn't the page's
+    page = made.new_page()
+    page.goto(report.as_uri())
+    page.evaluate("[...document.querySelectorAll('.failure')].slice(0, 8).forEach(card => { card.open = true; })")
+    assert findings(page) == []
     made.close()
