@@ -187,9 +187,10 @@ class Settings(BaseSettings):
     @property
     def unused_key(self) -> str:
         """What to tell somebody who has a key and didn't say what for; empty otherwise. Nothing is sent with it."""
-        if self.sources["api_key"] == "default" or self.sources["backend"] != "default":
+        source, theirs = self.sources["api_key"], self.sources["api_key"] == FROM_OPENAI
+        if source == "default" or self.sources["backend"] != "default" or (theirs and self.embedder == "openai"):
             return ""
-        variable = "OPENAI_API_KEY" if self.sources["api_key"] == FROM_OPENAI else "RAG_API_KEY"
+        variable = "OPENAI_API_KEY" if theirs else "RAG_API_KEY"
         return f"{variable} is set and not used; --backend openai uses it, RAG_BACKEND=extractive hides this line"
 
     def masked(self) -> dict[str, Any]:

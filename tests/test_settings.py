@@ -197,6 +197,33 @@ def test_which_key_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
     assert _key(Settings.load(base_url="http://localhost:1/v1")) == "sk-mine"
 
 
+def test_a_key_that_nothing_uses_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert Settings.load().unused_key == ""
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-openai")
+    assert Settings.load().unused_key.startswith("OPENAI_API_KEY is set and not used")
+    assert Settings.load(embedder="openai").unused_key == ""
+    assert Settings.load(backend="openai").unused_key == ""
+    assert Settings.load(backend="extractive").unused_key == ""
+    monkeypatch.setenv("RAG_API_KEY", "sk-mine")
+    assert Settings.load(embedder="openai").unused_key.startswith("RAG_API_KEY is set and not used")
+
+
+@pytest.mark.parametrize(
+    ("address", "local"),
+    [
+        ("http://127.0.0.1:8000/v1", True),
+        ("http://localhost/v1", True),
+        ("http://[::1]:1/v1", True),
+        ("http://127.0.0.1.evil.example/v1", False),
+        ("http://localhost@evil.example/v1", False),
+        ("https://10.0.0.1/v1", False),
+        (None, False),
+    ],
+)
+def test_which_servers_are_of_this_machine(address: str | None, local: bool) -> None:
+    assert Settings(base_url=address).server_is_local is local
+
+
 def test_secrets_are_masked_wherever_settings_are_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RAG_API_KEY", "sk-mine")
     loaded = Settings.load(base_url="https://me:pw@host/v1")

@@ -201,7 +201,8 @@ class WritingBackend(ABC):
     def _read(self, prompt: Prompt, reading: ModelReply) -> Iterator[Piece]:
         attempt = 0
         while True:
-            time.sleep(self._pause.left())
+            while left := self._pause.left():  # another call may have made it longer
+                time.sleep(left)
             try:
                 with closing(self.deltas(self._request(prompt))) as deltas:  # type: ignore[type-var]
                     for delta in deltas:
@@ -215,7 +216,8 @@ class WritingBackend(ABC):
     async def _aread(self, prompt: Prompt, reading: ModelReply) -> AsyncGenerator[Piece]:
         attempt = 0
         while True:
-            await asyncio.sleep(self._pause.left())
+            while left := self._pause.left():
+                await asyncio.sleep(left)
             try:
                 async with aclosing(self.adeltas(self._request(prompt))) as deltas:  # type: ignore[type-var]
                     async for delta in deltas:
