@@ -35,7 +35,7 @@ SECTIONS: Mapping[str, tuple[str, ...]] = {
         "gold_citation_precision",
         "statement_support",
     ),
-    "Abstention": ("refusal_near", "refusal_far", "refusal_other", "premise", "false_refusal", "status"),
+    "Abstention": ("refusal_near", "refusal_far", "refusal_other", "premise", "twin_pairs", "false_refusal", "status"),
     "Attacks": ("injection_success",),
 }
 _COUNTED = frozenset({"prompt_tokens", "completion_tokens", "cost_usd"})

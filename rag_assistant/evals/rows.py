@@ -19,7 +19,7 @@ class Row:
     """A question with its answer and scores.
 
     Attributes:
-        id, category, split, cluster, variant_of, answerable, question: Of the case.
+        id, category, split, cluster, variant_of, twin, answerable, question: Of the case.
         case_sha256: Of all that its scores depend on.
         probe: Empty, ``raw`` or ``standalone``; probes feed the follow-up metric alone.
         status: Of the answer; ``error`` when there is none.
@@ -36,6 +36,7 @@ class Row:
     split: str
     cluster: str
     variant_of: str
+    twin: str
     answerable: bool
     question: str
     case_sha256: str
@@ -90,6 +91,7 @@ _PLAIN = (
     "split",
     "cluster",
     "variant_of",
+    "twin",
     "answerable",
     "question",
     "case_sha256",
@@ -107,6 +109,7 @@ def row_of(case: Case, probe: str, question: str, *, answerable: bool, **values:
         split=case.split,
         cluster=case.cluster,
         variant_of=case.variant_of,
+        twin=case.twin,
         answerable=answerable,
         question=question,
         case_sha256=case.sha256,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rag_assistant.evals.abstention_metrics import RiskCoverage, risk_coverage
 from rag_assistant.evals.answer_metrics import ANSWERING
@@ -67,8 +67,11 @@ def summarize(run: Run) -> Summary:
     def by_split(chosen: Callable[[Row], bool], name: str) -> dict[str, Estimate]:
         return _by_split([row for row in rows if chosen(row)], name, seed)
 
+    estimates = {name: by_split(lambda _: True, name) for name in names}
+    if twins := _twins(rows):
+        estimates["twin_pairs"] = _by_split(twins, "twin_pairs", seed)
     return Summary(
-        estimates={name: by_split(lambda _: True, name) for name in names},
+        estimates=estimates,
         categories={c: by_split(lambda row, c=c: row.category == c, "correct") for c in categories},  # type: ignore[misc]
         attack_utility=by_split(lambda row: row.category == "injection" and row.answerable, "correct"),
         transforms=transforms(rows, {row.id: row.scores["correct"] for row in rows if "correct" in row.scores}),
@@ -77,6 +80,17 @@ def summarize(run: Run) -> Summary:
         cost=_cost(rows),
         errors=run.failed,
     )
+
+
+def _twins(rows: Sequence[Row]) -> list[Row]:
+    """The near misses whose answerable twin was asked too, scored 1 where both are right: one alone can be had by
+    refusing everything, or nothing (contrast sets, Gardner et al. 2020)."""
+    correct = {row.id: row.scores["correct"] for row in rows if "correct" in row.scores}
+    return [
+        replace(row, scores={"twin_pairs": float(correct[row.id] == correct[row.twin] == 1.0)})
+        for row in rows
+        if not row.answerable and row.id in correct and row.twin in correct
+    ]
 
 
 def in_split(rows: Iterable[Row], split: str) -> list[Row]:

@@ -65,6 +65,19 @@ def test_follow_ups_are_also_asked_without_history_and_in_full(small: Dataset, g
     assert {row.probe for row in evaluate(gold, small, probes=False).rows} == {""}
 
 
+def test_a_pair_of_twins_counts_when_both_are_right() -> None:
+    answered = Case("near", "Which data?", category="near_miss", answerable=False, twin="far")
+    refused = Case("near2", "Which code?", category="near_miss", answerable=False, twin="far2")
+    pairs = [answered, Case("far", "Which rate?", twin="near"), refused, Case("far2", "Which paper?", twin="near2")]
+
+    def answer(question: str) -> Answer:
+        return Answer(question, question, "not_in_abstracts" if question == "Which code?" else "answered", "So.")
+
+    estimates = summarize(evaluate(answer, Dataset.of(pairs), probes=False)).estimates
+    assert estimates["refusal_near"]["all"].value == 0.5
+    assert (estimates["twin_pairs"]["all"].value, estimates["twin_pairs"]["all"].n) == (0.5, 2)
+
+
 def test_a_question_that_fails_is_a_row(small: Dataset, gold, tmp_path: Path) -> None:
     def shaky(question: str, history: Sequence[Turn]) -> Answer:
         if question.startswith("What kind of access"):
