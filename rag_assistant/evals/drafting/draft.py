@@ -40,7 +40,7 @@ def draft_from_sentences(papers: Sequence[Paper], *, per_paper: int = PER_PAPER)
     """
     found, dropped = [], 0
     for place, paper in enumerate(papers):
-        kept, bad = _that_hold(_named(paper, place, [(case, None) for case in questions_of(paper)], "code"), papers)
+        kept, bad = _that_hold(_named(paper, place, [(case, None) for case in questions_of(paper)], "code"), [paper])
         dropped += bad
         found += _mixed(kept)[:per_paper]
     return Drafts(_asked_once(found), dropped)
@@ -68,7 +68,7 @@ def draft_by_model(
     for place, paper in enumerate(papers):
         if progress is not None:
             progress(place, len(papers))
-        kept, bad = _that_hold(_named(paper, place, questions_by(model, paper, per_paper), model.name), papers)
+        kept, bad = _that_hold(_named(paper, place, questions_by(model, paper, per_paper), model.name), [paper])
         found += kept
         dropped += bad
     return Drafts(_asked_once(found), dropped)

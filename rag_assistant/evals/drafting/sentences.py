@@ -14,7 +14,7 @@ from rag_assistant.sentences import sentence_spans
 from rag_assistant.types import Paper
 
 _ACRONYM = re.compile(r"\(([A-Z][A-Za-z0-9-]{1,9})\)")
-_PERCENT = re.compile(r"(?<![\w.])\$?(\d+(?:\.\d+)?)\s?\\?%\$?")
+_PERCENT = re.compile(r"(?<![\w.–-])\$?(\d+(?:\.\d+)?)\s?\\?%\$?")
 _KNOWN = re.compile(r"\b(?:the|these|those|both|our|all)\s+\Z", re.IGNORECASE)
 _COUNT = re.compile(
     r"(?<![\w.$-])(\d{1,6}|two|three|four|five|six|seven|eight|nine|ten)\s+((?:[a-z]+(?:-[a-z]+)*\s+){0,2}[a-z]{3,}s)\b"
