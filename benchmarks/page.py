@@ -1,4 +1,4 @@
-"""How soon the chat page is there and answers: ``python benchmarks/page.py [--rounds N]``.
+"""How soon the chat page is there and answers: ``python -m benchmarks.page [--rounds N]``.
 
 The page's start is given as a ratio to importing the two libraries it can't do without, measured in turns in one run;
 text is timed from the question sent to its first words received, over the bundled papers.

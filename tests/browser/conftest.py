@@ -16,6 +16,11 @@ from tests.ui.served import free_port, served
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 BACKENDS = ("Slow", "Steady", "Inventing", "Broken")
+PLAIN = """e => {
+    const c = e.cloneNode(true);
+    c.querySelectorAll('.math').forEach(m => { m.textContent = m.dataset.source || m.textContent; });
+    return c.textContent.replace(/\\s+/g, ' ').trim(); }"""
+"""The text of an element as a reader sees it, with formulas as their source."""
 _MISSING = "no browser: apt-get install chromium fonts-dejavu-core, and pip install playwright"
 
 

@@ -7,26 +7,22 @@ from typing import Any
 
 import pytest
 
-from tests.browser.conftest import Seen, ask, choose_backend, opened, ready
+from tests.browser.conftest import PLAIN, Seen, ask, opened, ready
 from tests.ui.served import free_port, served
 
 DPO = "Does DPO keep its advantage when the true reward is not realizable?"
-_PLAIN = """e => {
-    const c = e.cloneNode(true);
-    c.querySelectorAll('.math').forEach(m => { m.textContent = m.dataset.source || m.textContent; });
-    return c.textContent.replace(/\\s+/g, ' ').trim(); }"""
 
 
 def test_a_marker_leads_to_exactly_the_quoted_words(page: Any, seen: Seen) -> None:
     turn = ask(page, DPO)
     marker = turn.locator("a.cite").first
     marker.hover()
-    quoted = page.locator("#tip p").first.evaluate(_PLAIN)
+    quoted = page.locator("#tip p").first.evaluate(PLAIN)
     marker.click()
     card = page.locator(marker.get_attribute("href"))
     lit = card.locator("mark.on")
-    assert [f"“{text.evaluate(_PLAIN)}”" for text in lit.all()] == [quoted]
-    assert card.locator(".quotes li").first.evaluate(_PLAIN) == quoted
+    assert [f"“{text.evaluate(PLAIN)}”" for text in lit.all()] == [quoted]
+    assert card.locator(".quotes li").first.evaluate(PLAIN) == quoted
     assert lit.first.evaluate(
         "e => { const r = e.getBoundingClientRect(); return r.top >= 0 && r.bottom <= innerHeight; }"
     )
@@ -43,8 +39,8 @@ def test_every_marker_of_several_answers_lights_its_own_quote(page: Any) -> None
         marker.press("Enter")
         card = page.locator(marker.get_attribute("href"))
         places = marker.get_attribute("data-q").split()
-        quotes = [card.locator(f".quotes li[data-q='{place}']").evaluate(_PLAIN) for place in places]
-        assert [f"“{mark.evaluate(_PLAIN)}”" for mark in card.locator("mark.on").all()] == quotes
+        quotes = [card.locator(f".quotes li[data-q='{place}']").evaluate(PLAIN) for place in places]
+        assert [f"“{mark.evaluate(PLAIN)}”" for mark in card.locator("mark.on").all()] == quotes
         assert card.is_visible()
 
 
@@ -161,78 +157,6 @@ def test_filters_hold_for_the_next_question(page: Any) -> None:
     assert page.locator("#sources .set:visible .source").count() > 1
 
 
-def test_stopping_keeps_what_was_written_and_mathematics_streams(page: Any, seen: Seen) -> None:
-    choose_backend(page, "tests.browser.backends:Slow")
-    page.fill("#question", DPO)
-    page.press("#question", "Enter")
-    page.wait_for_selector("#live .katex")
-    page.wait_for_function("() => document.querySelector('#live .answer')?.textContent.includes('word5')")
-    assert "$5 and $6" in page.locator("#live .answer").inner_text()
-    assert page.locator("#live .math").count() == 1
-    page.click("#stop")
-    page.wait_for_selector("#t0 .note:has-text('Stopped')", timeout=2000)
-    kept = page.locator("#t0 .answer").inner_text()
-    assert "word5" in kept
-    page.wait_for_timeout(700)
-    assert page.locator("#t0 .answer").inner_text() == kept
-    page.wait_for_function("() => !document.querySelector('#live .turn')", timeout=5000)
-    page.reload()
-    ready(page)
-    page.wait_for_selector("#t0 .note:has-text('Stopped')")
-    assert seen.nothing(), seen
-
-
-def test_sources_come_with_their_sentences_and_stay_after_stop(page: Any, seen: Seen) -> None:
-    choose_backend(page, "tests.browser.backends:Steady")
-    page.fill("#question", DPO)
-    page.press("#question", "Enter")
-    markers = page.locator("#live a.cite")
-    page.wait_for_function("() => document.querySelectorAll('#live a.cite').length === 2")
-    page.wait_for_function("() => document.querySelector('#live .answer').textContent.includes('word3')")
-    markers.nth(1).focus()
-    assert page.locator("#tip p").count() == 1
-    markers.nth(1).press("Enter")
-    _lights_its_own_quote(page, markers.nth(1))
-    page.wait_for_function("() => document.querySelector('#live .answer').textContent.includes('word9')")
-    _lights_its_own_quote(page, markers.nth(1))  # still, though the answer was rendered anew
-    page.click("#stop")
-    page.wait_for_selector("#t0 .note:has-text('Stopped: the answer is not complete')", timeout=2000)
-    page.wait_for_function("() => !document.querySelector('#live .turn')")
-    page.reload()
-    ready(page)
-    kept = page.locator("#t0 a.cite")
-    assert kept.count() == 2
-    assert "word9" in page.locator("#t0 .answer").inner_text()
-    quotes = []
-    for marker in kept.all():
-        marker.click()
-        quotes.append(_lights_its_own_quote(page, marker))
-    assert quotes[0] != quotes[1]
-    assert seen.nothing(), seen
-
-
-def _lights_its_own_quote(page: Any, marker: Any) -> str:
-    card = page.locator(marker.get_attribute("href"))
-    lit = card.locator("mark.on")
-    assert lit.count() == 1
-    quote = str(lit.evaluate(_PLAIN))
-    assert quote[1:] in str(marker.evaluate("e => e.closest('.statement').textContent"))
-    assert card.locator("mark").count() == 2
-    return quote
-
-
-def test_a_chat_left_in_the_middle_keeps_what_was_written(page: Any) -> None:
-    choose_backend(page, "tests.browser.backends:Steady")
-    page.fill("#question", DPO)
-    page.press("#question", "Enter")
-    page.wait_for_function("() => document.querySelectorAll('#live a.cite').length === 2")
-    page.reload()
-    ready(page)
-    page.wait_for_selector("#t0 .note:has-text('Broken off: the answer is not complete')")
-    page.locator("#t0 a.cite").first.click()
-    assert page.locator("mark.on").count() == 1
-
-
 def test_the_length_holds_for_the_next_question(page: Any) -> None:
     counts = []
     for length in ("Short", "Long"):
@@ -242,45 +166,6 @@ def test_the_length_holds_for_the_next_question(page: Any) -> None:
         counts.append(ask(page, "What is CTMA?").locator(".statement").count())
     assert counts[0] == 1
     assert counts[1] > 3
-
-
-def test_one_slow_answer_does_not_hold_up_another(context: Any, url: str) -> None:
-    slow, quick = opened(context, url), opened(context, url)
-    choose_backend(slow, "tests.browser.backends:Slow")
-    slow.fill("#question", DPO)
-    slow.press("#question", "Enter")
-    slow.wait_for_selector("#live .answer")
-    assert ask(quick, DPO).locator("a.cite").count() >= 1
-    assert slow.locator("#live .answer").count() == 1
-    slow.click("#stop")
-
-
-def test_errors_speak_and_the_chat_goes_on(page: Any) -> None:
-    choose_backend(page, "openai-like, llama3.2")
-    told = ask(page, DPO).locator(".trouble").inner_text()
-    assert "can't be reached" in told
-    assert "Check that it runs" in told
-    choose_backend(page, "openai")
-    told = ask(page, DPO).locator(".trouble").inner_text()
-    assert "needs a key" in told
-    assert "Set it" in told
-    choose_backend(page, "tests.browser.backends:Broken")
-    assert "the server's log has the details" in ask(page, DPO).locator(".trouble").inner_text()
-    assert "/etc/passwd" not in page.content()
-    choose_backend(page, "extractive")
-    assert ask(page, DPO).locator("a.cite").count() >= 1
-
-
-def test_a_draft_that_fails_its_check_can_be_looked_at(page: Any, seen: Seen) -> None:
-    choose_backend(page, "tests.browser.backends:Inventing")
-    turn = ask(page, DPO)
-    assert turn.locator(".answer").get_attribute("data-status") == "not_in_abstracts"
-    wrote = turn.locator(".answer details")
-    assert not wrote.locator("p").is_visible()
-    wrote.locator("summary").click()
-    assert "bake bread on Mars" in wrote.locator("p").inner_text()
-    assert "<img" in wrote.locator("p").inner_text()
-    assert seen.nothing(), seen
 
 
 def test_a_chat_is_exported_whole(page: Any) -> None:
@@ -293,19 +178,3 @@ def test_a_chat_is_exported_whole(page: Any) -> None:
     assert text.startswith(f"# {DPO[:59]}")
     assert f"## {DPO}" in text
     assert "## What is the capital of France?" in text
-
-
-def test_one_too_many_is_told_that_it_is_busy_and_can_ask_again(context: Any, tmp_path: Path) -> None:
-    with served(tmp_path, "--running", "1", "--waiting", "0", "--offer", "tests.browser.backends:Slow") as url:
-        first, second = opened(context, url), opened(context, url)
-        choose_backend(first, "tests.browser.backends:Slow")
-        first.fill("#question", DPO)
-        first.press("#question", "Enter")
-        first.wait_for_selector("#live .answer")
-        told = ask(second, DPO).locator(".trouble").inner_text()
-        assert "The assistant is busy" in told
-        assert "Try again in a minute" in told
-        first.click("#stop")
-        first.wait_for_selector("#t0 .note:has-text('Stopped')")
-        second.locator("#t0 [data-do=retry]").click()
-        second.wait_for_selector("#t0 a.cite")

@@ -68,6 +68,11 @@ def test_ask_gives_what_the_command_line_gives(url: str, folder: Path) -> None:
     assert answer["citations"][0]["quotes"]
 
 
+def test_the_length_is_as_asked_for(url: str) -> None:
+    short, long = (_call(url, "ask", question="What is CTMA?", length=name)[1][0] for name in ("short", "long"))
+    assert len(short["statements"]) == 1 < len(long["statements"])
+
+
 def test_search_and_papers(url: str) -> None:
     _, found = _call(url, "search", question="federated learning", k=3)
     assert len(found[0]["hits"]) == 3
@@ -78,7 +83,13 @@ def test_search_and_papers(url: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "body", [{"question": "x", "k": 0}, {"question": "x", "years": [1]}, {"question": "x", "k": 10**9}]
+    "body",
+    [
+        {"question": "x", "k": 0},
+        {"question": "x", "years": [1]},
+        {"question": "x", "k": 10**9},
+        {"question": "x", "length": "epic"},
+    ],
 )
 def test_a_wrong_parameter_is_told(url: str, body: dict[str, Any]) -> None:
     kind, data = _call(url, "ask", **body)
