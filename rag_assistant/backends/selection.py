@@ -124,9 +124,11 @@ def smallest_set(
 
 
 def _gain(words: tuple[QuestionWord, ...], covered: list[float], sentence: EvidenceSentence) -> float:
-    total = sum(word.weight for word in words)
-    gained = (
-        word.weight * max(0.0, match - before)
+    """What a sentence adds to the coverage of the question's own words; earlier turns have been answered already."""
+    rows = [
+        (word.weight, match - before)
         for word, before, match in zip(words, covered, sentence.matches, strict=True)
-    )
-    return sum(gained) / total if total else 0.0
+        if not word.carried
+    ]
+    total = sum(weight for weight, _ in rows)
+    return sum(weight * max(0.0, gained) for weight, gained in rows) / total if total else 0.0

@@ -355,3 +355,10 @@ def test_an_answer_tells_how_sure_it_is(made: Assistant) -> None:
     assert 0 < unsure < sure < 1
     assert made.ask("Who wrote the paper on QUARK?").confidence is None
     assert made.ask("").confidence is None
+
+
+def test_a_follow_up_does_not_tell_again_what_was_told(made: Assistant) -> None:
+    first = made.ask("What is QUARK?")
+    then = made.ask("How many traces does it collect?", history=[(first.question, first.text)])
+    assert "4,000" in then.text
+    assert "We introduce" not in then.text
