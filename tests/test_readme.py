@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from rag_assistant.cli import main
-from rag_assistant.cli.app import app
+from rag_assistant.cli.app import app, evals
 from rag_assistant.evals import Dataset
 from rag_assistant.settings import Settings
 
@@ -44,6 +44,12 @@ def test_every_command_is_in_the_table() -> None:
     commands |= {group.name for group in app.registered_groups if group.name}
     told = set(re.findall(r"^\| `(\w+)", README.split("## The commands")[1].split("##")[0], re.MULTILINE))
     assert told == commands
+
+
+def test_every_verb_of_eval_is_named() -> None:
+    (row,) = re.findall(r"^\| `eval` \| (.*) \|$", README, re.MULTILINE)
+    verbs = {command.name or command.callback.__name__ for command in evals.registered_commands if command.callback}
+    assert {name.split()[0] for name in re.findall(r"`([a-z]+)[^`]*`", row)} == verbs
 
 
 def test_every_setting_is_in_the_table() -> None:
