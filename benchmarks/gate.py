@@ -25,7 +25,7 @@ from scipy.optimize import minimize
 from scipy.stats import rankdata
 
 from rag_assistant import Filters
-from rag_assistant.answering import query_of
+from rag_assistant.answering.run import query_of
 from rag_assistant.bundled import bundled
 from rag_assistant.conversation import stand_alone
 from rag_assistant.embedders.minilm import MiniLM
@@ -35,8 +35,8 @@ from rag_assistant.grounding.gate import matches_by_words
 from rag_assistant.index.build import build_index
 from rag_assistant.index.open import open_index
 from rag_assistant.loaders import load_papers
-from rag_assistant.questions import analyse
-from rag_assistant.retrieval import Query, Retriever
+from rag_assistant.questions.form import analyse
+from rag_assistant.retrieval.retriever import Query, Retriever
 
 JUDGED_OTHERWISE = {"list", "bibliography", "comparison", "empty"}
 NOT_ENGLISH = "language"

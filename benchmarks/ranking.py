@@ -23,7 +23,7 @@ from rag_assistant.evals.beir import load_beir
 from rag_assistant.evals.retrieval_metrics import ndcg_at
 from rag_assistant.evidence import PaperEvidence, QuestionWord, coverage
 from rag_assistant.index.open import open_index
-from rag_assistant.retrieval import Query, Retriever
+from rag_assistant.retrieval.retriever import Query, Retriever
 
 CANDIDATES = 100
 FOLDS = 5

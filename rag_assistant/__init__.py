@@ -15,11 +15,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from rag_assistant.answering.batch import Outcome
+    from rag_assistant.answering.streams import AnswerStream, AsyncAnswerStream
     from rag_assistant.assistant import Assistant
-    from rag_assistant.batch import Outcome
     from rag_assistant.errors import RagError
     from rag_assistant.settings import Settings
-    from rag_assistant.streams import AnswerStream, AsyncAnswerStream
     from rag_assistant.types import (
         Answer,
         Citation,

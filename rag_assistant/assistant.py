@@ -9,23 +9,23 @@ from contextlib import aclosing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, get_args
 
-from rag_assistant.answering import Run
+from rag_assistant.answering.batch import Outcome, aask_all, ask_all
+from rag_assistant.answering.budget import Budget
+from rag_assistant.answering.driving import adrive, drive
+from rag_assistant.answering.library import Library, PathLike, Progress
+from rag_assistant.answering.run import Run
+from rag_assistant.answering.snapshots import Snapshots
+from rag_assistant.answering.streams import AnswerStream, AsyncAnswerStream
 from rag_assistant.backends.base import Backend
 from rag_assistant.backends.resolve import resolve_backend
-from rag_assistant.batch import Outcome, aask_all, ask_all
-from rag_assistant.budget import Budget
 from rag_assistant.bundled import bundled
-from rag_assistant.driving import adrive, drive
 from rag_assistant.embedders.base import Embedder
 from rag_assistant.errors import BackendError, InputError
 from rag_assistant.index.open import OpenIndex, open_index
-from rag_assistant.library import Library, PathLike, Progress
 from rag_assistant.loaders import load_papers
 from rag_assistant.plugins import load_plugin
-from rag_assistant.questions import analyse
-from rag_assistant.retrieval import Query, Retriever, hits_of
-from rag_assistant.snapshots import Snapshots
-from rag_assistant.streams import AnswerStream, AsyncAnswerStream
+from rag_assistant.questions.form import analyse
+from rag_assistant.retrieval.retriever import Query, Retriever, hits_of
 from rag_assistant.types import Answer, Event, Filters, Hit, Length, Paper, Turn
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from rag_assistant.questions import clean, is_acronym, is_content
+from rag_assistant.questions.form import clean, is_acronym, is_content
 from rag_assistant.types import Paper, Turn
 
 _REFERRING = re.compile(

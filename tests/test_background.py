@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag_assistant.background import document_probability, is_common
+from rag_assistant.retrieval.background import document_probability, is_common
 
 
 @pytest.mark.parametrize("word", ["the", "learning", "music", "robust"])

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rag_assistant.questions import (
+from rag_assistant.questions.form import (
     MAX_QUESTION,
     analyse,
     asked_part,
@@ -279,7 +279,7 @@ def test_repetitions_take_no_time() -> None:
     """A regular expression that backtracks can't be interrupted: it runs in a process with a time limit."""
     code = """
 import sys, time
-from rag_assistant.questions import analyse, parts
+from rag_assistant.questions.form import analyse, parts
 for repeated in REPEATED:
     for size in (1_990, 50_000):
         for text in (repeated * (size // len(repeated)), "x " + repeated * (size // len(repeated)) + " end?"):

@@ -13,7 +13,7 @@ from rag_assistant import Assistant, Filters, Hit
 from rag_assistant.embedders.minilm import MiniLM
 from rag_assistant.errors import PluginError
 from rag_assistant.index.open import open_index
-from rag_assistant.retrieval import Query, Retriever, fold, hits_of
+from rag_assistant.retrieval.retriever import Query, Retriever, fold, hits_of
 
 
 @pytest.mark.parametrize(

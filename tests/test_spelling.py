@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from rag_assistant import Assistant, Paper
-from rag_assistant.spelling import Spelling
+from rag_assistant.retrieval.spelling import Spelling
 
 PAPER = Paper("p", "Byzantine Robustness", "We study aggregation, regularisation and Kolmogorov complexity of clients.")
 WORDS = {"byzantine", "robustness", "study", "aggregation", "regularisation", "kolmogorov", "complexity", "clients"}

@@ -8,7 +8,7 @@ from typing import Protocol, runtime_checkable
 
 from rag_assistant.drafts import Piece
 from rag_assistant.evidence import Evidence
-from rag_assistant.questions import QuestionForm
+from rag_assistant.questions.form import QuestionForm
 from rag_assistant.types import Length, PromptInfo, Turn
 
 

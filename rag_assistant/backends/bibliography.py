@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from rag_assistant.drafts import Draft, Frame, Label, Matched, Piece, Refusal
 from rag_assistant.evidence import FAR, Evidence, coverage
 from rag_assistant.grounding.gate import judge
-from rag_assistant.questions import QuestionForm
+from rag_assistant.questions.form import QuestionForm
 from rag_assistant.types import Paper
 
 CREDITED = 0.9

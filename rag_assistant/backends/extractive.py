@@ -14,7 +14,7 @@ from rag_assistant.backends.selection import ranked, sentence_score, smallest_se
 from rag_assistant.drafts import Draft, Frame, Label, Matched, Missing, Piece, Refusal
 from rag_assistant.evidence import CLOSE, Evidence, PaperEvidence, QuestionWord, coverage
 from rag_assistant.grounding.gate import Judgement, judge
-from rag_assistant.questions import GENERIC_WORDS, QuestionForm
+from rag_assistant.questions.form import GENERIC_WORDS, QuestionForm
 from rag_assistant.types import Length
 
 SECOND_PAPER_MARGIN = 0.04

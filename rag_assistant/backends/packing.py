@@ -9,7 +9,7 @@ from dataclasses import replace
 from rag_assistant.backends.selection import sentence_score
 from rag_assistant.evidence import Evidence
 from rag_assistant.prompts import Rendered
-from rag_assistant.questions import QuestionForm
+from rag_assistant.questions.form import QuestionForm
 
 _RANK_MALUS = 0.1
 _WORD = re.compile(r"(?P<letters>[A-Za-z]+)|(?P<digits>\d+)|(?P<other>[^\s\w]|_)|(?P<foreign>\w+)")

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from rag_assistant.evidence import CLOSE, EvidenceSentence, PaperEvidence, QuestionWord, coverage
 from rag_assistant.grounding.answer_types import holds
-from rag_assistant.questions import QuestionForm
+from rag_assistant.questions.form import QuestionForm
 
 MAX_SENTENCES = 3
 MAX_DEFINED = 2

@@ -25,7 +25,7 @@ from rag_assistant.drafts import Piece
 from rag_assistant.errors import BackendContextTooLong, BackendError
 from rag_assistant.evidence import Evidence
 from rag_assistant.prompts import Rendered, render_answer, render_rewrite
-from rag_assistant.questions import analyse
+from rag_assistant.questions.form import analyse
 from rag_assistant.settings import Settings
 from rag_assistant.types import Turn
 

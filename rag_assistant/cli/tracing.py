@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from rag_assistant.types import Answer, FinalEvent, Hit, HitsEvent, PromptEvent, StageEvent
 
 if TYPE_CHECKING:
-    from rag_assistant.streams import AnswerStream
+    from rag_assistant.answering.streams import AnswerStream
 
 
 @dataclass(slots=True)

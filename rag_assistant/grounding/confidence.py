@@ -14,7 +14,7 @@ from dataclasses import astuple, dataclass
 
 from rag_assistant.evidence import FAR, EvidenceSentence, PaperEvidence, QuestionWord, coverage
 from rag_assistant.grounding.answer_types import counts, holds, names
-from rag_assistant.questions import GENERIC_WORDS, AnswerType
+from rag_assistant.questions.form import GENERIC_WORDS, AnswerType
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from rag_assistant.questions import is_content
+from rag_assistant.questions.form import is_content
 
 _MAX_PART = 160
 _IN_QUESTION = 0.6

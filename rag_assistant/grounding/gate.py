@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from rag_assistant.evidence import FAR, PaperEvidence, QuestionWord
 from rag_assistant.grounding.confidence import THRESHOLD, confidence, signals
-from rag_assistant.questions import AnswerType
+from rag_assistant.questions.form import AnswerType
 
 TOPIC_SCORE = 0.40
 """A paper with this retrieval score is on the topic: questions of other fields stay below it."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from rag_assistant.questions import STOP_WORDS
+from rag_assistant.questions.form import STOP_WORDS
 
 _NEGATION = re.compile(
     r"\b(?:no|not|cannot|never|without|neither|nor|none|nothing|unable|lacks?|lacking|hardly|impossible|"

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from rag_assistant.drafts import Draft
 from rag_assistant.grounding.figures import missing_numbers
 from rag_assistant.grounding.polarity import contradiction
-from rag_assistant.questions import ASKING_WORDS, STOP_WORDS, is_acronym
+from rag_assistant.questions.form import ASKING_WORDS, STOP_WORDS, is_acronym
 from rag_assistant.types import Paper, Support
 
 MIN_WORD_RECALL = 0.7

@@ -12,7 +12,7 @@ from rag_assistant.grounding.answer_types import counts, has_number, holds, name
 from rag_assistant.grounding.confidence import near_best, signals
 from rag_assistant.grounding.gate import judge
 from rag_assistant.grounding.refusals import refusal_text
-from rag_assistant.questions import AnswerType
+from rag_assistant.questions.form import AnswerType
 
 from .papers import FIRST, SECOND, found
 

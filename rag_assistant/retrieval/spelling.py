@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable
 from difflib import get_close_matches
 
-from rag_assistant.background import is_common
+from rag_assistant.retrieval.background import is_common
 from rag_assistant.types import Paper
 
 _WORD = re.compile(r"[^\W\d_]{4,}")

@@ -16,15 +16,15 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from rag_assistant.background import document_probability
 from rag_assistant.embedders.base import Embedder, Encoded
 from rag_assistant.evidence import Evidence, PaperEvidence, QuestionWord
 from rag_assistant.index.manifest import Manifest
 from rag_assistant.index.opened import OpenIndex
 from rag_assistant.index.terms import stem, tokenize_question
-from rag_assistant.questions import is_acronym, is_content
-from rag_assistant.scoring import Candidate, Scores
-from rag_assistant.spelling import Spelling
+from rag_assistant.questions.form import is_acronym, is_content
+from rag_assistant.retrieval.background import document_probability
+from rag_assistant.retrieval.scoring import Candidate, Scores
+from rag_assistant.retrieval.spelling import Spelling
 from rag_assistant.types import Filters, Hit, Paper, Passage
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ class Retriever:
     def _top(self, query: Query, scores: Scores, k: int) -> tuple[PaperEvidence, ...]:
         if self._rerank is None:
             return tuple(scores.evidence(at, rank) for rank, at in enumerate(scores.order[:k], start=1))
-        from rag_assistant.rerank import reranked
+        from rag_assistant.retrieval.rerank import reranked
 
         best = [(at, scores.evidence(at, rank)) for rank, at in enumerate(scores.order[:CANDIDATES], start=1)]
         positions = {found.hit.paper.id: at for at, found in best}

@@ -6,8 +6,8 @@ from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 from typing import cast
 
+from rag_assistant.answering.budget import Purse
 from rag_assistant.backends.base import Backend, Prepares, Prompt, Rewrites
-from rag_assistant.budget import Purse
 from rag_assistant.drafts import Piece
 from rag_assistant.errors import BackendContextTooLong, BackendError
 from rag_assistant.types import PromptEvent, Usage

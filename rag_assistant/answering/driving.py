@@ -6,8 +6,8 @@ import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 
-from rag_assistant.answering import Run
-from rag_assistant.calls import Call
+from rag_assistant.answering.calls import Call
+from rag_assistant.answering.run import Run
 from rag_assistant.drafts import Piece
 from rag_assistant.errors import BackendError
 from rag_assistant.types import Event

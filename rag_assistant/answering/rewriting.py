@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from rag_assistant.conversation import Standalone
-from rag_assistant.questions import clean, is_content
+from rag_assistant.questions.form import clean, is_content
 from rag_assistant.types import Turn
 
 LONGEST = 400

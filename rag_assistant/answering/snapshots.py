@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable
 
 from rag_assistant.index.open import OpenIndex
-from rag_assistant.retrieval import Retriever
+from rag_assistant.retrieval.retriever import Retriever
 
 
 class Snapshots:

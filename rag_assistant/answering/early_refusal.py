@@ -6,7 +6,7 @@ from rag_assistant.conversation import Standalone
 from rag_assistant.drafts import Refusal
 from rag_assistant.evidence import Evidence
 from rag_assistant.grounding.gate import judge
-from rag_assistant.questions import QuestionForm
+from rag_assistant.questions.form import QuestionForm
 
 
 def early_refusal(form: QuestionForm, alone: Standalone, evidence: Evidence) -> Refusal | None:

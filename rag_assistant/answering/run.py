@@ -7,20 +7,20 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
+from rag_assistant.answering.budget import Purse
+from rag_assistant.answering.calls import Call, Calls, RewriteCall
+from rag_assistant.answering.early_refusal import early_refusal, heaviest
+from rag_assistant.answering.rewriting import needs_model, reworded
 from rag_assistant.backends.base import Backend, Prompt, Rewrites
-from rag_assistant.budget import Purse
-from rag_assistant.calls import Call, Calls, RewriteCall
 from rag_assistant.conversation import Standalone, stand_alone
 from rag_assistant.drafts import Draft, Frame, Notice, Piece, Refusal, Rewritten
-from rag_assistant.early_refusal import early_refusal, heaviest
 from rag_assistant.errors import BackendError, BudgetExceeded
 from rag_assistant.evidence import Evidence
 from rag_assistant.grounding.gate import judge
 from rag_assistant.grounding.ground import Grounder
 from rag_assistant.grounding.refusals import refusal_text
-from rag_assistant.questions import BIBLIOGRAPHY_WORDS, MAX_QUESTION, QuestionForm, analyse, parts
-from rag_assistant.retrieval import Query, Retriever, hits_of
-from rag_assistant.rewriting import needs_model, reworded
+from rag_assistant.questions.form import BIBLIOGRAPHY_WORDS, MAX_QUESTION, QuestionForm, analyse, parts
+from rag_assistant.retrieval.retriever import Query, Retriever, hits_of
 from rag_assistant.types import (
     Answer,
     Event,

@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from rag_assistant.answering.snapshots import Snapshots
 from rag_assistant.embedders.base import Embedder
 from rag_assistant.index.build import IndexSummary, build_index, preview, remove
 from rag_assistant.loaders import LoadReport, load_papers
-from rag_assistant.snapshots import Snapshots
 from rag_assistant.types import Filters, Paper
 
 if TYPE_CHECKING:

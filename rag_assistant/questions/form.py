@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-from rag_assistant.question_patterns import (
+from rag_assistant.questions.patterns import (
     ASKING,
     BIBLIOGRAPHY,
     COMPARISON,

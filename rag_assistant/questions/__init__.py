@@ -1,0 +1,1 @@
+"""What a question asks for, read off its form."""
