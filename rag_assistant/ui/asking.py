@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import time
+import asyncio
 from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
 from rag_assistant.errors import InputError, RagError
 from rag_assistant.types import (
     Answer,
     Citation,
+    Event,
     Filters,
     FinalEvent,
     Length,
@@ -96,22 +98,23 @@ class Asking:
             stream = assistant.astream(
                 self.question, history=history, k=choices.k, filters=choices.filters(about), length=choices.length
             )
-            shown, cited = 0.0, 0
-            async for event in stream.events():
-                if isinstance(event, FinalEvent):
-                    self._answer = event.answer
-                    return
-                if isinstance(event, StageEvent):
-                    self.stage, self.detail = event.stage, event.detail
-                elif isinstance(event, TextEvent):
-                    self._add(event)
-                    if time.monotonic() - shown < _PAUSE:
-                        continue
-                else:
-                    continue
-                shown = time.monotonic()
-                yield self.draft, len(self._statements) > cited
-                cited = len(self._statements)
+            cited = 0
+            async with _paced(stream.events()) as batches:
+                async for batch in batches:
+                    for event in batch:
+                        self._take(event)
+                    if self._answer is not None:
+                        return
+                    yield self.draft, len(self._statements) > cited
+                    cited = len(self._statements)
+
+    def _take(self, event: Event) -> None:
+        if isinstance(event, FinalEvent):
+            self._answer = event.answer
+        elif isinstance(event, StageEvent):
+            self.stage, self.detail = event.stage, event.detail
+        elif isinstance(event, TextEvent):
+            self._add(event)
 
     def _add(self, event: TextEvent) -> None:
         self._text += event.text
@@ -136,6 +139,41 @@ class Asking:
     def failed(self, message: str, hint: str) -> Exchange:
         """The exchange with what went wrong, and what had been written before that."""
         return Exchange(self.question, draft=self.draft, error=message, hint=hint)
+
+
+@asynccontextmanager
+async def _paced(events: AsyncIterator[Event]) -> AsyncIterator[AsyncIterator[list[Event]]]:
+    """The events in batches: what comes within a twentieth of a second comes together, and none waits for longer.
+
+    They are read by one task of their own, which ends with the context, and the request behind them with it.
+    """
+    queue: asyncio.Queue[Event | None] = asyncio.Queue()
+
+    async def read() -> None:
+        try:
+            async for event in events:
+                queue.put_nowait(event)
+        finally:
+            queue.put_nowait(None)
+
+    async def batches() -> AsyncIterator[list[Event]]:
+        event = await queue.get()
+        while event is not None:
+            batch = [event]
+            while not queue.empty() and (event := queue.get_nowait()) is not None:
+                batch.append(event)
+            yield batch
+            if event is not None:
+                await asyncio.sleep(_PAUSE)
+                event = await queue.get()
+        await reading  # raises what ended it
+
+    reading = asyncio.create_task(read())
+    try:
+        yield batches()
+    finally:
+        reading.cancel()
+        await asyncio.gather(reading, return_exceptions=True)
 
 
 def _named(values: list[str] | None) -> tuple[str, ...]:
