@@ -41,9 +41,9 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "Assistant": "assistant",
-    "AnswerStream": "streams",
-    "AsyncAnswerStream": "streams",
-    "Outcome": "batch",
+    "AnswerStream": "answering.streams",
+    "AsyncAnswerStream": "answering.streams",
+    "Outcome": "answering.batch",
     "RagError": "errors",
     "Settings": "settings",
     **dict.fromkeys(
