@@ -170,7 +170,9 @@ def asked_part(text: str) -> str:
 
     What people put before a question (greetings, orders to the assistant, pasted text) isn't what they look for.
     """
-    pieces = [text[start:end] for start, end in sentence_spans(text)]
+    # Where all is in lower case, a sentence's end is told by its mark alone.
+    spelt = re.sub(r"(?<=[.!?] )[a-z]", lambda match: match[0].upper(), text)
+    pieces = [text[start:end] for start, end in sentence_spans(spelt)]
     asking = [piece for piece in pieces if piece.endswith(("?", "\uff1f"))]
     if not asking or len(asking) == len(pieces):
         return text
