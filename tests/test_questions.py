@@ -171,6 +171,12 @@ def test_an_order_before_a_question_is_left_out_in_lower_case_too() -> None:
     assert parts((order + question).lower()) == (question.lower(),)
 
 
+def test_a_joined_question_can_be_left_in_one() -> None:
+    asked = "What is CTMA, and in which setting is it used?"
+    assert parts(asked, joined=False) == (asked,)
+    assert parts("What is CTMA? Who wrote MusicRL?", joined=False) == ("What is CTMA?", "Who wrote MusicRL?")
+
+
 def test_five_questions_are_five_parts() -> None:
     asked = [f"What does tool{number} improve?" for number in range(5)]
     assert parts(" ".join(asked)) == tuple(asked)

@@ -82,7 +82,8 @@ class Run:
     def steps(self) -> Iterator[Event | Call]:
         """Stages, hits and calls in order, and the final event at the end."""
         yield StageEvent("searching")
-        asked = parts(self.question[: MAX_QUESTION * 4])[:MAX_PARTS] or ("",)
+        joined = not isinstance(self.backend, Rewrites)
+        asked = parts(self.question[: MAX_QUESTION * 4], joined=joined)[:MAX_PARTS] or ("",)
         self._asked = len(asked)
         turns = list(self.history)
         for place, part in enumerate(asked):

@@ -180,8 +180,13 @@ def asked_part(text: str) -> str:
     return said if sum(is_content(word) for word in re.findall(r"[^\W_]+", said)) >= 3 else text
 
 
-def parts(question: str) -> tuple[str, ...]:
-    """The questions of a text that asks several, each ending in its question mark; one part otherwise."""
+def parts(question: str, *, joined: bool = True) -> tuple[str, ...]:
+    """The questions of a text that asks several; one part otherwise.
+
+    Args:
+        question: The text.
+        joined: Whether "What is A, and which B is C?" is taken apart too; a model answers that in one go.
+    """
     text = asked_part(clean(question))
     pieces, start = [], 0
     for marks in re.finditer(r"[?\uff1f]+", text):
@@ -190,7 +195,9 @@ def parts(question: str) -> tuple[str, ...]:
     rest = text[start:].strip()
     asked = [piece for piece in pieces if _has_content(piece)]
     if len(asked) < 2:
-        return _clauses(text) if text else ()
+        if not text:
+            return ()
+        return _clauses(text) if joined else (text,)
     if _has_content(rest) and len(rest.split()) > 3:
         asked.append(rest)
     return tuple(asked)
