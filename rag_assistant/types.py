@@ -98,8 +98,8 @@ class Hit:
         score: What the ranking is by; higher is better. Comparable within one search only.
         dense: Cosine similarity of question and passage, in [-1, 1]; ``None`` when only words found it.
         lexical: BM25 score of the paper; ``None`` when only vectors found it.
-        coverage: Share of the question's content words, by idf, that have a close word in the paper, in [0, 1];
-            ``None`` where the embedder has no word vectors.
+        coverage: How closely the paper's words match the question's content words, by idf, in [0, 1]; of an embedder
+            without word vectors by same words and the closeness of whole texts. ``None`` where the records answer.
     """
 
     paper: Paper
