@@ -55,6 +55,8 @@ class OpenAILikeBackend(ChatBackend):
         self._key = None if theirs else chosen.api_key
         # A proxy is for what is outside: it can't know this machine's own servers.
         self._proxies = not chosen.server_is_local
+        # Reading the certificates takes longer than the rest of a call, and a plain address has none to check.
+        self._encrypted = address.scheme.lower() != "http"
 
     def client(self) -> openai.OpenAI:
         """A client for one call."""
@@ -68,6 +70,7 @@ class OpenAILikeBackend(ChatBackend):
             http_client=httpx.Client(
                 timeout=self._timeout(),
                 follow_redirects=False,
+                verify=self._encrypted,
                 trust_env=self._proxies,
                 event_hooks={"request": [self._own_headers]},
             ),
@@ -88,6 +91,7 @@ class OpenAILikeBackend(ChatBackend):
             http_client=httpx.AsyncClient(
                 timeout=self._timeout(),
                 follow_redirects=False,
+                verify=self._encrypted,
                 trust_env=self._proxies,
                 event_hooks={"request": [own_headers]},
             ),

@@ -11,10 +11,14 @@ _IN_QUESTION = 0.6
 """So much of what is denied must stand in the question: else the sentence is a claim like any other."""
 
 _TELL = (
-    r"(?:say|state|mention|tell|report|specify|describe|provide|contain|give|discuss|address|include|explain|answer|"
+    r"(?:say|state|mention|tell|report|specif(?:y|ie)|describe|provide|contain|give|discuss|address|include|explain|answer|"
     r"cover|indicate|disclose|offer|detail|talk|speak)(?:s|d|ed)?"
 )
-_OPENING = r"\W*(?:(?:however|but|unfortunately|sorry|i['\u2019]m sorry|i am sorry|nevertheless)[,;]?\s+(?:but\s+)?)?"
+_OPENING = (
+    r"\W*(?:(?:however|but|unfortunately|sorry|i['\u2019]m sorry|i am sorry|nevertheless)[,;]?\s+(?:but\s+)?)?"
+    r"(?:(?:based on|according to|from|given)\s+(?:the|these)\s+(?:\w+\s+){0,2}?"
+    r"(?:abstracts?|papers?|passages?|sentences?|texts?|context|sources?|information),?\s+)?"
+)
 _SOURCE = (
     r"(?:given|provided|available|supplied|cited|above)?\s*"
     r"(?:abstracts?|papers?|passages?|sentences?|texts?|context|sources?|information)"
@@ -28,6 +32,8 @@ _DENIAL = re.compile(
     rf"|(?:the|these)\s+{_SOURCE}\s+(?:contain|have|has|give|gives|provide)s?\s+no\s+(?:information|details?|mention)\b"
     r"|there\s+is\s+no\s+(?:information|mention|details?)\b(?:\s+(?:provided|given|available))?"
     r"|(?:it|this)\s+is\s+not\s+(?:\w+ly\s+)?(?:stated|mentioned|specified|reported|said|given|provided|described)\b"
+    r"|the\s+(?P<subject>[^.,;:]{3,80}?)\s+(?:is|are|was|were)\s+not\s+(?:\w+ly\s+)?"
+    r"(?:stated|mentioned|specified|reported|given|provided|described|disclosed|available)\b"
     r"|i\s+(?:cannot|can\s?not|can['\u2019]t|could\s+not|couldn['\u2019]t|am\s+unable\s+to|do\s+not|don['\u2019]t)\s+"
     r"(?:answer|find|know|determine|tell)\b"
     r")(?P<part>.*)",
@@ -39,7 +45,8 @@ _PLACE = re.compile(
     re.IGNORECASE,
 )
 _LEADING = re.compile(
-    r"^\W*(?:(?:any|enough|sufficient|specific|further|the)\s+)*(?:(?:information|details?|mention|anything|question|answer)\b\W*)?"
+    r"^\W*(?:(?:any|enough|sufficient|specific|further|exact|the|number of|amount of)\s+)*"
+    r"(?:(?:information|details?|mention|anything|question|answer)\b\W*)?"
     r"(?:(?:about|on|regarding|of|for|to|that|as to)\b\W*)?",
     re.IGNORECASE,
 )
@@ -56,7 +63,7 @@ def denied_part(sentence: str, question: str) -> str | None:
     match = _DENIAL.match(sentence)
     if match is None:
         return None
-    part = _LEADING.sub("", _PLACE.sub("", match["part"])).strip(" .,;:!?\"'")
+    part = _LEADING.sub("", _PLACE.sub("", match["subject"] or match["part"])).strip(" .,;:!?\"'")
     part = re.sub(r"\s+", " ", part)
     words = _stems(part)
     if not words:

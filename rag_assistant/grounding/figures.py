@@ -21,6 +21,12 @@ _WORDS = {
 """Words that always are numbers: "one" more often is a pronoun."""
 
 _SCALES = {"hundred": "hundred", "thousand": "thousand", "million": "million", "billion": "billion"}
+_ITEM = r"[^\s,.;:]+(?:\s[^\s,.;:]+){0,2}?"
+_COUNTED_LIST = re.compile(
+    rf"\b(?P<count>{'|'.join(_SMALL[2:10])}|[2-9])\b(?:\s[^\W\d]+){{0,4}}:\s(?P<items>{_ITEM}(?:,\s{_ITEM})*,?\sand\s{_ITEM})"
+    r"(?=\s*(?:[.;]|$))",
+    re.IGNORECASE,
+)
 _UNITS = {
     **_SCALES,
     "%": "%",
@@ -59,6 +65,8 @@ _UNITS = {
     "epoch": "epoch",
     "point": "point",
 }
+UNIT_WORDS = frozenset("percent percents percentage fold times".split())
+"""Words that a sign may stand for: what they count is compared as a number's unit."""
 _TIMES = frozenset("twice double doubled doubles thrice triple".split())
 
 _NEAR = 24
@@ -97,7 +105,18 @@ def missing_numbers(statement: str, quotes: Sequence[str]) -> list[str]:
             same = [other for other in same if other.spelt == figure.spelt]
         if not any(not figure.unit or figure.unit == other.unit or figure.unit in other.near for other in same):
             missing.append(figure.shown)
-    return sorted(set(missing))
+    return sorted({*missing, *_miscounted(statement)})
+
+
+def _miscounted(statement: str) -> list[str]:
+    """Counts that the list after their colon belies: "two of them: A, B and C"."""
+    found = []
+    for match in _COUNTED_LIST.finditer(statement):
+        count = match["count"].lower()
+        items = [item for item in re.split(r",\s*(?:and\s+)?|\s+and\s+", match["items"]) if item.strip()]
+        if len(items) > 1 and str(len(items)) != _WORDS.get(count, count):
+            found.append(match["count"])
+    return found
 
 
 def _figures(text: str) -> list[_Figure]:

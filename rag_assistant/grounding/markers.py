@@ -9,11 +9,13 @@ from dataclasses import dataclass
 from rag_assistant.drafts import Label
 from rag_assistant.sentences import protected_spans
 
-_ITEM = r"(?:(?:papers?|sources?|refs?\.?|passages?)\s*)?\^?(?:\d{1,4}(?:\s*\.\s*s\s*\d{1,4})?|s\s*\d{1,4})"
+_SENTENCE = r"(?:\s*\.\s*s\s*\d{1,4}|\s*,?\s*sentences?\s*\d{1,4})"
+_PAPER = r"(?:papers?|sources?|refs?\.?|passages?|labels?|abstracts?)\s*:?\s*"
+_ITEM = rf"(?:(?:see|cf\.?)\s+)?(?:{_PAPER})?\^?(?:\d{{1,4}}{_SENTENCE}?|s\s*\d{{1,4}})"
 _JOIN = r"\s*(?:[,;&–—-]|\band\b)\s*"
 MARKER = re.compile(
-    rf"[\[【]\s*(?P<items>{_ITEM}(?:{_JOIN}{_ITEM})*)\s*(?:†[^】\]\n]{{0,40}})?[\]】](?:\(https?://[^\s()]*\))?"
-    rf"|\(\s*(?P<round>\d{{1,4}}\s*\.\s*s\s*\d{{1,4}}(?:{_JOIN}{_ITEM})*)\s*\)",
+    rf"\\?[\[【]\s*(?P<items>{_ITEM}(?:{_JOIN}{_ITEM})*)\s*(?:†[^】\]\n]{{0,40}})?\\?[\]】](?:\(https?://[^\s()]*\))?"
+    rf"|[(\{{]\s*(?P<round>(?:(?:see\s+)?\d{{1,4}}{_SENTENCE}|{_PAPER}\d{{1,4}}{_SENTENCE}?)(?:{_JOIN}{_ITEM})*)\s*[)\}}]",
     re.IGNORECASE,
 )
 _NUMBERS = r"\d{1,2}(?:\s*[,;]\s*\d{1,2})*"
@@ -29,7 +31,8 @@ OPEN_MARKER = re.compile(r"[\[【(][^\[\]【】()\n]{0,80}$")
 """The end of a text that may become a marker with what comes next."""
 
 _PART = re.compile(
-    r"(?:(?P<paper>\d{1,4})(?:\s*\.\s*s\s*(?P<sentence>\d{1,4}))?|s\s*(?P<alone>\d{1,4}))", re.IGNORECASE
+    r"(?:(?P<paper>\d{1,4})(?:(?:\s*\.\s*s|\s*,?\s*sentences?)\s*(?P<sentence>\d{1,4}))?|s\s*(?P<alone>\d{1,4}))",
+    re.IGNORECASE,
 )
 _RANGE = re.compile(r"^\s*[–—-]\s*(?:[a-z.]+\s*)?\^?$", re.IGNORECASE)
 _MAX_RANGE = 20
@@ -56,7 +59,8 @@ def markers(text: str, papers: int = 0) -> list[Marker]:
     formulas = [(a, b) for a, b in protected_spans(text) if text[a] in "$\\`"]
     found = []
     for match in MARKER.finditer(text):
-        if any(a < match.end() and match.start() < b for a, b in formulas):
+        # An escaped bracket opens a formula in TeX; one that holds nothing but a label is none.
+        if any(a < match.end() and match.start() < b and (a, b) != match.span() for a, b in formulas):
             continue
         items = match["items"] or match["round"]
         if re.search(r"(?:^|[\s,;–-])0+(?:$|[\s,;–-])", items):

@@ -4,79 +4,98 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 
+from rag_assistant.grounding.opposites import opposed
+from rag_assistant.grounding.stems import stem
 from rag_assistant.questions.form import STOP_WORDS
 
 _NEGATION = re.compile(
     r"\b(?:no|not|cannot|never|without|neither|nor|none|nothing|unable|lacks?|lacking|hardly|impossible|"
-    r"fail(?:s|ed|ing|ure|ures)?)\b|\b\w+n['\u2019]t\b",
+    r"fail(?:s|ed|ing)?)\b|\b\w+n['\u2019]t\b",
     re.IGNORECASE,
 )
+_WEAK = re.compile(
+    r"\b(?:little|few|barely|rarely|seldom|scarce\w*|absen\w+|deficien\w+|failures?|insufficient\w*|ignor\w+|"
+    r"neglect\w*|avoid\w*|prevent\w*|remov\w+|un(?:able|aware|clear|known|affected|changed|necessary|solved))\b",
+    re.IGNORECASE,
+)
+"""What a statement may word as a negation."""
 _NOT_A_NEGATION = re.compile(
     r"\b(?:not only|no (?:matter|longer than|later than)|whether or not|(?:if|or) not|no\.\s?\d)\b", re.IGNORECASE
 )
 _LIMIT = re.compile(r"\b(?:only|solely|merely|exclusively)\b", re.IGNORECASE)
-_REACH = 4
-"""How many content words after a negation it may bear on."""
-_STEM = 5
-
-_OPPOSITES = tuple(
-    (re.compile(rf"\b(?:{one})\b", re.IGNORECASE), re.compile(rf"\b(?:{other})\b", re.IGNORECASE))
-    for one, other in (
-        (r"increas\w+|rais\w+|grow\w*", r"decreas\w+|reduc\w+|lower(?:s|ed|ing)|shrink\w*|drop\w*"),
-        (r"higher|larger|greater|more", r"lower|smaller|less|fewer"),
-        (r"highest|largest|most", r"lowest|smallest|least|fewest"),
-        (r"faster|quicker", r"slower"),
-        (r"better|superior|outperform\w*|surpass\w*", r"worse|inferior|underperform\w*"),
-        (r"improv\w+|enhanc\w+", r"degrad\w+|deteriorat\w+|worsen\w*|harm\w*"),
-        (r"always", r"never|sometimes"),
-        (r"with", r"without"),
-        (r"possible", r"impossible"),
-        (r"upper", r"lower"),
-        (r"maximi[sz]\w+", r"minimi[sz]\w+"),
-        (r"strong(?:er|ly)?", r"weak(?:er|ly)?"),
-        (r"convex", r"non-?convex"),
-        (r"robust", r"vulnerable|fragile"),
-        (r"sufficient", r"insufficient"),
-        (r"before", r"after"),
-        (r"online", r"offline"),
-        (r"first-order", r"second-order"),
-    )
+_CLAUSE = re.compile(
+    r"[.;:!?,]|\b(?:but|while|whereas|although|though|when|if|because|since|unless|even)\b", re.IGNORECASE
 )
+_JOINED = re.compile(r"\b(?:and|that|which)\b", re.IGNORECASE)
+_REACH = 4
+"""How many content words on each side of a negation it may bear on."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Negation:
+    """The stems of content words around a negation: what it denies first, the nearest first; then its clause."""
+
+    denied: tuple[str, ...]
+    around: frozenset[str]
 
 
 def contradiction(statement: str, quotes: Sequence[str]) -> str:
     """Why the statement's polarity is not that of the quotes; empty where nothing speaks against it."""
     told = " ".join(quotes)
-    said_not, told_not = _negated(statement), _negated(told)
-    if said_not and not told_not:
-        return "the cited words don't deny this"
-    if told_not and not said_not and _bears_on(told_not, statement):
-        return "the cited words deny this"
+    said_not, told_not = _negations(statement), _negations(told)
+    deniable = [*told_not, *_negations(told, _WEAK)]
+    said_words, told_words = _words(statement), _words(told)
+    for negation in said_not:
+        if not any(_same(negation, other) for other in deniable):
+            return "the cited words don't deny this"
+    for negation in told_not:
+        if _dropped(negation, said_not, said_words) and not _affirmed(negation, told_words, told_not):
+            return "the cited words deny this"
     if _LIMIT.search(_NOT_A_NEGATION.sub(" ", statement)) and not _LIMIT.search(told):
         return "the cited words don't limit this"
-    for one, other in _OPPOSITES:
-        for here, there in ((one, other), (other, one)):
-            if here.search(statement) and not here.search(told) and there.search(told) and not there.search(statement):
-                return "the cited words say the opposite"
-    return ""
+    return "the cited words say the opposite" if opposed(statement, told) else ""
 
 
-def _negated(text: str) -> list[list[str]]:
-    """For each negation, the stems of the content words that follow it."""
+def _negations(text: str, pattern: re.Pattern[str] = _NEGATION) -> list[_Negation]:
     plain = _NOT_A_NEGATION.sub(" ", text)
     found = []
-    for match in _NEGATION.finditer(plain):
-        clause = re.split(r"[.;:!?,]|\b(?:but|while|whereas|although)\b", plain[match.end() :], maxsplit=1)[0]
-        found.append(_stems(clause)[:_REACH])
+    for match in pattern.finditer(plain):
+        after = _CLAUSE.split(plain[match.end() :], maxsplit=1)[0]
+        before = _CLAUSE.split(plain[: match.start()])[-1]
+        follows, precedes = _stems(after), _stems(before)
+        denied = _stems(_JOINED.split(after, maxsplit=1)[0])[:_REACH]
+        around = frozenset((*follows[:_REACH], *(precedes[-_REACH:] if len(follows) < 2 else precedes[-1:])))
+        found.append(_Negation(tuple(denied), around))
     return found
 
 
-def _bears_on(negations: list[list[str]], statement: str) -> bool:
-    """Whether the statement says, without a negation, most of what one of the quotes' negations bears on."""
-    said = set(_stems(statement))
-    return any(scope and sum(stem in said for stem in scope[:2]) == len(scope[:2]) for scope in negations)
+def _same(said: _Negation, told: _Negation) -> bool:
+    """Whether the two deny the same: the first word that the statement denies, or two of its words."""
+    shared = said.around & told.around
+    return len(shared) > 1 or bool(shared & set(said.denied[:1])) or (bool(shared) and not said.denied)
+
+
+def _dropped(negation: _Negation, said_not: list[_Negation], said: list[str]) -> bool:
+    """Whether the statement has most of what the quotes deny, with no negation of its own near it."""
+    denied = negation.denied[:2]
+    if not denied or not all(word in said for word in denied):
+        return False
+    return not any(set(denied) & (set(other.denied) | other.around) for other in said_not)
+
+
+def _affirmed(negation: _Negation, told: list[str], told_not: list[_Negation]) -> bool:
+    """Whether the quotes have what is denied once more, outside of any negation."""
+    return all(
+        told.count(word) > sum(word in other.denied or word in other.around for other in told_not)
+        for word in negation.denied[:2]
+    )
+
+
+def _words(text: str) -> list[str]:
+    return _stems(_NOT_A_NEGATION.sub(" ", text))
 
 
 def _stems(text: str) -> list[str]:
-    return [word[:_STEM] for word in re.findall(r"[^\W\d_]{2,}", text.casefold()) if word not in STOP_WORDS]
+    return [stem(word) for word in re.findall(r"[^\W\d_]{2,}", text.casefold()) if word not in STOP_WORDS]

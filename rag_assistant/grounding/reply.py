@@ -87,10 +87,10 @@ class Reply:
         kept, start = "", 0
         for tag in _THINK.finditer(word):
             if tag["close"]:
-                kept = "" if self._thinking else kept + word[start : tag.start()]
-                if not self._thinking and not self._told:  # the opening tag was part of the prompt
-                    self._text, kept, self._denied = "", "", []
-                    self._refused = False
+                if not self._thinking:  # the opening tag was part of the prompt
+                    self._text, kept = "", ""
+                    if not self._told:
+                        self._denied, self._refused = [], False
                 self._thinking = False
             else:
                 kept += "" if self._thinking else word[start : tag.start()]
@@ -130,7 +130,9 @@ class Reply:
         if self._told and "\n" in gap and (sentence.startswith(":") or _NOTES.match(sentence)):
             self._notes = True  # a list of what was cited follows: markers say that
             return
-        sentence = _HEADING.sub("", sentence) if sentence.startswith("#") else sentence
+        if (heading := _HEADING.match(sentence)) and not labels:
+            return  # it tells nothing, and what it may claim has no citation
+        sentence = sentence[heading.end() :] if heading else sentence
         mark = ""
         if (listed := _LIST_MARK.match(sentence)) and ("\n" in gap or not self._told):
             mark, sentence = f"{listed[0].strip()} ", sentence[listed.end() :]

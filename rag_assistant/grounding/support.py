@@ -1,8 +1,8 @@
 """Whether a statement is supported by what it cites, decided in code.
 
-A statement that repeats its quote word for word is supported. Otherwise its numbers with their units, its names and its
-polarity must all be those of the quotes, and enough of its content words must stand there. Numbers and names never
-pass on likeness.
+A statement that repeats its quote word for word is supported. Otherwise what stands in quotation marks, its numbers
+with their units, its names, its polarity and who does what to whom must all be those of the quotes, and enough of its
+content words must stand there. Numbers and names never pass on likeness.
 """
 
 from __future__ import annotations
@@ -12,12 +12,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rag_assistant.drafts import Draft
-from rag_assistant.grounding.figures import missing_numbers
+from rag_assistant.grounding.figures import UNIT_WORDS, missing_numbers
 from rag_assistant.grounding.polarity import contradiction
+from rag_assistant.grounding.roles import exchange
 from rag_assistant.questions.form import ASKING_WORDS, STOP_WORDS, is_acronym
 from rag_assistant.types import Paper, Support
 
 MIN_WORD_RECALL = 0.7
+"""Content-token support from which on a statement that passes every other check is supported.
+
+On AttributionBench's dev split (Li et al. 2024, 1,198 claims) all checks together pass 50% of the supported claims and
+17% of the others at 0.7; 59% and 25% at 0.6; 67% and 34% at 0.5. Youden's index is the same (0.33) from 0.55 to 0.7:
+of these the one that lets least pass which isn't supported was taken. On SciFact's train claims (Wadden et al. 2020),
+which are worded freely, it is 16% and 6%. Answers that keep to the words of abstracts, as prompts ask for, lie above.
+``python -m benchmarks.grounding --claims FILE`` prints the curve.
+"""
 
 _STEM = 6
 _WORD = re.compile(r"[^\W\d_]{2,}")
@@ -28,7 +37,17 @@ _ANAPHOR = re.compile(
     r"(?:method|algorithm|approach|framework|model|technique|scheme|estimator|attack|benchmark|data\s?set|system))\b",
     re.IGNORECASE,
 )
-_REPORTING = frozenset("via based approach method methods named using".split())
+_REPORTING = frozenset(
+    "via based approach method methods named using overall however moreover furthermore additionally finally notably "
+    "specifically therefore hence consequently respectively contrast".split()
+)
+_QUOTED = re.compile(r"[\"\u201c\u201d]([^\"\u201c\u201d]+)[\"\u201c\u201d]")
+_LEAST_QUOTED = 3
+"""Words from which on what stands in quotation marks is a quote: fewer may be a name or set a word apart."""
+_AUTHOR_YEAR = re.compile(
+    r"\(?\b(?P<first>[^\W\d_][\w'\u2019-]+)(?:\s+et\s+al\.?|(?:,? (?:and|&) [^\W\d_][\w'\u2019-]+)*),?\s*"
+    r"\(?(?P<year>(?:19|20)\d\d)\)?\)?"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,24 +58,31 @@ class Verdict:
     reason: str = ""
 
 
-def check_abstract(statement: str, quotes: Sequence[str], papers: Sequence[Paper] = ()) -> Verdict:
+def check_abstract(
+    statement: str, quotes: Sequence[str], papers: Sequence[Paper] = (), *, least: float = MIN_WORD_RECALL
+) -> Verdict:
     """Checks a statement against the verbatim quotes it cites.
 
     Args:
         statement: Without markers.
         quotes: The sentences it cites.
         papers: The papers these stand in. What a quote calls "it" or "our method" a statement may call by its name:
-            names may also come from a paper's title, and from its abstract where a quote refers back.
+            names may also come from a paper's title and authors, and from its abstract where a quote refers back.
+        least: The share of its content words that must stand in the quotes or titles.
     """
     if not quotes:
         return Verdict("unsupported", "no words of the abstract are cited")
     said, told = _plain(statement), [_plain(quote) for quote in quotes]
     if any(said in quote for quote in told):
         return Verdict("supported")
+    statement = _without_reference(statement, papers)
+    altered = _altered(statement, [*quotes, *(text for paper in papers for text in (paper.abstract, paper.title))])
+    if altered:
+        return Verdict("unsupported", f"not the words of the abstract: {altered}")
     numbers = missing_numbers(statement, quotes)
     if numbers:
         return Verdict("unsupported", f"not in the cited words: {', '.join(numbers)}")
-    around = " ".join(paper.title for paper in papers)
+    around = " ".join(text for paper in papers for text in (paper.title, *paper.authors))
     if any(_ANAPHOR.search(quote) for quote in quotes):
         around = " ".join((around, *(paper.abstract for paper in papers)))
     names = _missing_names(statement, [*quotes, around])
@@ -65,7 +91,10 @@ def check_abstract(statement: str, quotes: Sequence[str], papers: Sequence[Paper
     flipped = contradiction(statement, quotes)
     if flipped:
         return Verdict("unsupported", flipped)
-    if word_recall(statement, [*quotes, *(paper.title for paper in papers)]) < MIN_WORD_RECALL:
+    exchanged = exchange(statement, quotes)
+    if exchanged:
+        return Verdict("unsupported", exchanged)
+    if word_recall(statement, [*quotes, *(paper.title for paper in papers)]) < least:
         return Verdict("unsupported", "the cited words don't say this")
     return Verdict("supported")
 
@@ -75,7 +104,7 @@ def word_recall(statement: str, quotes: Sequence[str]) -> float:
     words = {
         word
         for word in _WORD.findall(_plain(statement))
-        if word not in STOP_WORDS and word not in ASKING_WORDS and word not in _REPORTING
+        if word not in STOP_WORDS and word not in ASKING_WORDS and word not in _REPORTING and word not in UNIT_WORDS
     }
     if not words:
         words = {word for word in _WORD.findall(_plain(statement)) if word not in STOP_WORDS}
@@ -116,6 +145,35 @@ def _missing_names(statement: str, texts: Sequence[str]) -> list[str]:
                 missing.append(whole)
                 break
     return list(dict.fromkeys(missing))
+
+
+def _altered(statement: str, texts: Sequence[str]) -> str:
+    """The first words in quotation marks that stand in none of the texts as they are; empty where all do."""
+    told = [_letters(text) for text in texts]
+    for match in _QUOTED.finditer(statement):
+        for part in re.split(r"\.\.\.|\u2026|\[[^\]]*\]", match[1]):
+            letters = _letters(part)
+            if len(letters.split()) >= _LEAST_QUOTED and not any(f" {letters} " in f" {text} " for text in told):
+                return part.strip()
+    return ""
+
+
+def _letters(text: str) -> str:
+    """Words and numbers only, so that mark-up, TeX and the punctuation before a closing mark make no difference."""
+    return " ".join(re.findall(r"[^\W_]+", re.sub(r"\\[a-zA-Z]+", " ", text).casefold()))
+
+
+def _without_reference(statement: str, papers: Sequence[Paper]) -> str:
+    """The statement without "(Lovelace et al., 2024)" where that is one of the papers."""
+
+    def replaced(match: re.Match[str]) -> str:
+        named = any(
+            str(paper.year) == match["year"] and any(match["first"] in author for author in paper.authors)
+            for paper in papers
+        )
+        return " " if named else match[0]
+
+    return _AUTHOR_YEAR.sub(replaced, statement) if papers else statement
 
 
 def _singular(word: str) -> str:

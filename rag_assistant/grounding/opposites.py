@@ -1,0 +1,65 @@
+"""Words that say the opposite of each other: a list of common ones, and those that a prefix or suffix turns around."""
+
+from __future__ import annotations
+
+import re
+
+_PAIRS = tuple(
+    (re.compile(rf"\b(?:{one})\b", re.IGNORECASE), re.compile(rf"\b(?:{other})\b", re.IGNORECASE))
+    for one, other in (
+        (r"increas\w+|rais\w+|grow\w*", r"decreas\w+|reduc\w+|lower(?:s|ed|ing)|shrink\w*|drop\w*|diminish\w*"),
+        (r"higher|larger|greater|more", r"lower|smaller|less|fewer"),
+        (r"highest|largest|most", r"lowest|smallest|least|fewest"),
+        (r"high", r"low"),
+        (r"faster|quicker", r"slower"),
+        (r"better|superior|outperform\w*|surpass\w*", r"worse|inferior|underperform\w*"),
+        (r"best", r"worst"),
+        (r"improv\w+|enhanc\w+", r"degrad\w+|deteriorat\w+|worsen\w*|harm\w*|impair\w*"),
+        (r"always|often|usually|frequently|commonly", r"never|rarely|seldom|hardly"),
+        (r"always", r"sometimes"),
+        (r"easy|easily|easier", r"hard|harder|difficult"),
+        (r"beneficial|favou?rable|advantageous", r"detrimental|harmful|unfavou?rable"),
+        (r"minimal\w*|negligible", r"maximal\w*|substantial\w*|huge|severe\w*"),
+        (r"simpl(?:e|er|y|ify|ifies|ified)", r"complex|complicat\w+"),
+        (r"broad(?:er|est)?|wide(?:r|st)?", r"narrow(?:er|est)?"),
+        (r"succeed\w*|success\w*", r"fail(?:s|ed|ing|ure|ures)?"),
+        (r"with", r"without"),
+        (r"possible", r"impossible"),
+        (r"upper", r"lower"),
+        (r"maximi[sz]\w+", r"minimi[sz]\w+"),
+        (r"strong(?:er|ly)?", r"weak(?:er|ly)?"),
+        (r"robust", r"vulnerable|fragile"),
+        (r"before", r"after"),
+        (r"online", r"offline"),
+        (r"first-order", r"second-order"),
+    )
+)
+_WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
+_TURNING = ("un", "in", "im", "ir", "il", "dis", "non", "non-", "a")
+_LEAST = 5
+"""Letters that a word must have for a prefix to turn it around: "form" and "inform" are no opposites."""
+
+
+def opposed(statement: str, told: str) -> bool:
+    """Whether the statement has a word whose opposite stands in the text it cites, each without the other."""
+    for one, other in _PAIRS:
+        for here, there in ((one, other), (other, one)):
+            if here.search(statement) and not here.search(told) and there.search(told) and not there.search(statement):
+                return True
+    said, cited = _words(statement), _words(told)
+    return any(_turned(word, cited, said) for word in said - cited) or any(
+        _turned(word, said, cited) for word in cited - said
+    )
+
+
+def _turned(word: str, there: set[str], here: set[str]) -> bool:
+    """Whether the other side has the word with a prefix, or with "-less" for "-ful", and this side doesn't."""
+    forms = {prefix + word for prefix in _TURNING if len(word) >= _LEAST}
+    if word.endswith("ful"):
+        forms.add(word.removesuffix("ful") + "less")
+    return bool(forms & there - here)
+
+
+def _words(text: str) -> set[str]:
+    words = set(_WORD.findall(text.casefold()))
+    return words | {part for word in words for part in word.split("-") if not word.startswith("non-")}
