@@ -17,7 +17,7 @@ _NEGATION = re.compile(
 )
 _WEAK = re.compile(
     r"\b(?:little|few|barely|rarely|seldom|scarce\w*|absen\w+|deficien\w+|failures?|insufficient\w*|ignor\w+|"
-    r"neglect\w*|avoid\w*|prevent\w*|remov\w+|un(?:able|aware|clear|known|affected|changed|necessary|solved))\b",
+    r"neglect\w*|avoid\w*|prevent\w*|remov\w+|un(?:able|aware|clear|known))\b",
     re.IGNORECASE,
 )
 """What a statement may word as a negation."""
@@ -35,9 +35,10 @@ _REACH = 4
 
 @dataclass(frozen=True, slots=True)
 class _Negation:
-    """The stems of content words around a negation: what it denies first, the nearest first; then its clause."""
+    """The stems of content words around a negation: what it denies, what stands before it, and what it bears on."""
 
     denied: tuple[str, ...]
+    before: frozenset[str]
     around: frozenset[str]
 
 
@@ -45,13 +46,14 @@ def contradiction(statement: str, quotes: Sequence[str]) -> str:
     """Why the statement's polarity is not that of the quotes; empty where nothing speaks against it."""
     told = " ".join(quotes)
     said_not, told_not = _negations(statement), _negations(told)
-    deniable = [*told_not, *_negations(told, _WEAK)]
     said_words, told_words = _words(statement), _words(told)
+    weak = [match[0] for match in _WEAK.finditer(told) if stem(match[0]) not in said_words]
+    deniable = [*told_not, *(_negations(told, _WEAK) if weak else [])]
     for negation in said_not:
         if not any(_same(negation, other) for other in deniable):
             return "the cited words don't deny this"
     for negation in told_not:
-        if _dropped(negation, said_not, said_words) and not _affirmed(negation, told_words, told_not):
+        if _dropped(negation, said_not, statement) and not _affirmed(negation, told_words, told_not):
             return "the cited words deny this"
     if _LIMIT.search(_NOT_A_NEGATION.sub(" ", statement)) and not _LIMIT.search(told):
         return "the cited words don't limit this"
@@ -67,7 +69,7 @@ def _negations(text: str, pattern: re.Pattern[str] = _NEGATION) -> list[_Negatio
         follows, precedes = _stems(after), _stems(before)
         denied = _stems(_JOINED.split(after, maxsplit=1)[0])[:_REACH]
         around = frozenset((*follows[:_REACH], *(precedes[-_REACH:] if len(follows) < 2 else precedes[-1:])))
-        found.append(_Negation(tuple(denied), around))
+        found.append(_Negation(tuple(denied), frozenset(precedes[-_REACH:]), around))
     return found
 
 
@@ -77,12 +79,20 @@ def _same(said: _Negation, told: _Negation) -> bool:
     return len(shared) > 1 or bool(shared & set(said.denied[:1])) or (bool(shared) and not said.denied)
 
 
-def _dropped(negation: _Negation, said_not: list[_Negation], said: list[str]) -> bool:
-    """Whether the statement has most of what the quotes deny, with no negation of its own near it."""
-    denied = negation.denied[:2]
-    if not denied or not all(word in said for word in denied):
+def _dropped(negation: _Negation, said_not: list[_Negation], statement: str) -> bool:
+    """Whether the statement has what the quotes deny, with no negation of its own near it: most of it, or its first
+    word in a clause on the same thing."""
+    denied = set(negation.denied[:2])
+    if not denied or negation.denied[0] not in (said := _words(statement)):
         return False
-    return not any(set(denied) & (set(other.denied) | other.around) for other in said_not)
+    near = any(denied & (set(other.denied) | other.around) for other in said_not)
+    if denied <= set(said) and not near:
+        return True
+    clauses = _CLAUSE.split(_NOT_A_NEGATION.sub(" ", statement))
+    return any(
+        negation.denied[0] in words and 2 * len(words & negation.before) >= len(negation.before) > 0
+        for words in (set(_stems(clause)) for clause in clauses if not _NEGATION.search(clause))
+    )
 
 
 def _affirmed(negation: _Negation, told: list[str], told_not: list[_Negation]) -> bool:

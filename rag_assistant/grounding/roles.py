@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import pairwise, product
 
 from rag_assistant.grounding.stems import stem
 from rag_assistant.questions.form import STOP_WORDS
@@ -20,7 +20,7 @@ _VERBS = frozenset(
     stem(word)
     for word in (
         "accept account achieve address affect aim align allow alter analyse apply approximate argue attack "
-        "attain augment avoid balance base beat become build capture cause change collect combine compare "
+        "attain augment avoid balance beat become build capture cause change collect combine compare "
         "compress compute confirm connect consume contain contribute control converge cost cover create cut "
         "decrease define degrade delay demonstrate depend derive determine develop diminish discover dominate "
         "double drive drop employ enable encode enforce enhance ensure escalate establish estimate evaluate "
@@ -39,15 +39,20 @@ _BE = frozenset("is are was were be been being".split())
 _AUXILIARY = _BE | frozenset("can could may might will would shall should must does do did has have had".split())
 _RELATIVE = frozenset("that which who".split())
 _PREPOSITIONS = frozenset("by with into to from than over as on in for under when if because due through at".split())
+_ADVERBS = frozenset("even also then still often always never not just now".split())
+_CONTRAST = re.compile(r"\b(?:as opposed to|rather than|instead of)\b", re.IGNORECASE)
+_NEIGHBOURS = 3
+"""How many content words on each side of "rather than" it sets against each other."""
 _SIDES = frozenset("by with into from than over to".split())
 _CUT = re.compile(
-    r"[.;:!?,\u2014](?!\d)|\s-\s|\b(?:while|whereas|but|although|though|whether|how|when|if|because|since|unless|even)\b"
+    r"[.;:!?,\u2014](?!\d)|\s-\s|\b(?:while|whereas|but|although|though|whether|how|when|if|because|since|unless)\b"
     r"|\b(?:opposed to|rather than|instead of)\b",
     re.IGNORECASE,
 )
 _ASIDE = re.compile(r"\((?=[^()]*[\s,.])[^()]*\)")
 """What stands in brackets, but for a single word, which is a name of what stands before."""
 _TOKEN = re.compile(r"\d+(?:[.,]\d+)*|[^\W\d_]+(?:[-'\u2019]?[^\W_]+)*")
+_NAME = re.compile(r"[A-Z].*[A-Z]|\d")
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z\"\u201c(*])")
 _ANAPHOR = re.compile(r"\b(?:it|its|this|these|they|their)\b", re.IGNORECASE)
 _ANTECEDENT = 4
@@ -66,6 +71,8 @@ class _Clause:
     """Whether the subject is taken from the words before, and so isn't sure."""
     by: bool = False
     """Whether the subject stood after "by"."""
+    names: frozenset[str] = frozenset()
+    """The names in the subject: acronyms and what is written with digits."""
 
     @property
     def object(self) -> frozenset[str]:
@@ -83,13 +90,21 @@ class _Clause:
 
 def exchange(statement: str, quotes: Sequence[str]) -> str:
     """Why the statement says of one thing what its quotes say of another; empty where nothing speaks for that."""
-    told = [_clauses(sentence) for quote in quotes for sentence in _SENTENCE.split(quote)]
+    sentences = [sentence for quote in quotes for sentence in _SENTENCE.split(quote)]
+    told = [_clauses(sentence) for sentence in sentences]
+    if any(_contrast_turned(statement, sentence) or _crossed(statement, sentence) for sentence in sentences):
+        return "the cited words say it the other way round"
     for said in _clauses(statement):
         if not said.subject and not said.rest:
             continue
+        as_told = any(
+            said.verb == clause.verb and 2 * len(said.subject & clause.subject) > len(said.subject)
+            for sentence in told
+            for clause in sentence
+        )
         for sentence in told:
             for clause in sentence:
-                if _inverted(said, clause) or _sides_exchanged(said, clause):
+                if (not as_told and _inverted(said, clause)) or _sides_exchanged(said, clause):
                     return "the cited words say it the other way round"
             if _bound_to_the_other(said, sentence):
                 return "the cited words say this of something else"
@@ -102,12 +117,53 @@ def _inverted(said: _Clause, told: _Clause) -> bool:
     """Whether the subject stands in the object's place and the other way round, with the same verb."""
     if not said.verb or said.verb != told.verb or said.passive != told.passive or said.joined != told.joined:
         return False
+    if said.joined and said.joined == told.joined == "to" and not said.object:
+        return False
     subject, other = told.subject - told.object, told.object - told.subject
+    if said.names and told.names & said.object and not said.names & told.subject:
+        return True
+    if not told.subject and not (
+        said.joined or said.passive or said.by
+    ):  # "we", who do it to what the statement has do it
+        return bool(said.object) and bool(said.subject) and said.subject <= _contents(told.rest[: 2 * _NEIGHBOURS])
     # What a relative pronoun stands for is a guess: of it count only the words that the other clause has too.
     doer = said.subject & (told.subject | told.object) if said.relative else said.subject
     return bool(
         _most(doer, other) and not said.subject & subject and said.object & subject and not said.object >= other
     )
+
+
+def _contrast_turned(statement: str, sentence: str) -> bool:
+    """Whether "A rather than B" has become "B rather than A"."""
+    for told in _CONTRAST.finditer(sentence):
+        for said in _CONTRAST.finditer(statement):
+            first, second = _around(sentence, told)
+            left, right = _around(statement, said)
+            crossed = left & (second - first)
+            if right & (first - second) and len(crossed) > len(left & (first - second)):
+                return True
+    return False
+
+
+def _around(text: str, match: re.Match[str]) -> tuple[frozenset[str], frozenset[str]]:
+    before = [token for token in _TOKEN.findall(text[: match.start()]) if _is_content(token)]
+    after = [token for token in _TOKEN.findall(text[match.end() :]) if _is_content(token)]
+    return _contents(before[-_NEIGHBOURS:]), _contents(after[:_NEIGHBOURS])
+
+
+def _crossed(statement: str, sentence: str) -> bool:
+    """Whether two neighbouring pieces of a sentence have each a word of the other, but for that their own."""
+    for (one, two), (first, second) in product(pairwise(_pieces(statement)), pairwise(_pieces(sentence))):
+        own, other = first - second, second - first
+        crossed = (one & other) - two, (two & own) - one
+        if all(crossed) and len(crossed[0]) < len(one & own) and len(crossed[1]) < len(two & other):
+            return True
+    return False
+
+
+def _pieces(text: str) -> list[frozenset[str]]:
+    pieces = [_contents(_TOKEN.findall(piece)) for piece in _CUT.split(_bare(text))]
+    return [piece for piece in pieces if len(piece) > 1]
 
 
 def _sides_exchanged(said: _Clause, told: _Clause) -> bool:
@@ -156,10 +212,9 @@ def _most(words: frozenset[str], among: frozenset[str]) -> bool:
 
 
 def _clauses(sentence: str) -> list[_Clause]:
-    bare = re.sub(r"\\[a-zA-Z]+|[$\\{}*`^_]", " ", _ASIDE.sub(" ", sentence))
     found: list[_Clause] = []
     before: list[str] = []
-    for piece in _CUT.split(bare):
+    for piece in _CUT.split(_bare(sentence)):
         for part in _parts(_TOKEN.findall(piece)):
             clause = _clause(part, before)
             if clause is not None:
@@ -171,6 +226,11 @@ def _clauses(sentence: str) -> list[_Clause]:
     return found
 
 
+def _bare(text: str) -> str:
+    """Without TeX, mark-up and asides."""
+    return re.sub(r"\\[a-zA-Z]+|[$\\{}*`^_]", " ", _ASIDE.sub(" ", text))
+
+
 def _parts(tokens: list[str]) -> list[list[str]]:
     """A piece, cut before a relative pronoun, after "that" of reported speech, and at an "and" that joins clauses."""
     parts: list[list[str]] = [[]]
@@ -178,11 +238,15 @@ def _parts(tokens: list[str]) -> list[list[str]]:
         lowered = token.lower()
         if lowered in _RELATIVE and parts[-1]:
             parts.append([])
-        elif lowered == "and" and _verb_at(parts[-1]) is not None and (_verb_at(tokens[at + 1 :]) or 0) > 0:
+        elif lowered == "and" and _verb_at(parts[-1]) is not None and (_verb_at(_until_and(tokens[at + 1 :])) or 0) > 0:
             parts.append([])
             continue
         parts[-1].append(token)
     return parts
+
+
+def _until_and(tokens: list[str]) -> list[str]:
+    return tokens[: tokens.index("and")] if "and" in tokens else tokens
 
 
 def _clause(tokens: list[str], before: list[str]) -> _Clause | None:
@@ -193,17 +257,18 @@ def _clause(tokens: list[str], before: list[str]) -> _Clause | None:
         return None
     subject = _contents(words[:at]) or (_contents(before) if relative else frozenset())
     auxiliary = False
-    while at < len(words) and (words[at].lower() in _AUXILIARY or words[at].lower().endswith("ly")):
+    while at < len(words) and (words[at].lower() in _AUXILIARY | _ADVERBS or words[at].lower().endswith("ly")):
         auxiliary = auxiliary or words[at].lower() in _BE
         at += 1
     verb = stem(words[at]) if at < len(words) and (_is_content(words[at]) or stem(words[at]) in _VERBS) else ""
     rest = _reduced(words[at + 1 :] if verb else words[at:])
     passive = auxiliary and at < len(words) and bool(re.search(r"(?:ed|en|wn|ilt|und|ained)$", words[at]))
+    names = frozenset(stem(word) for word in words[: _verb_at(words, from_start=relative)] if _NAME.search(word))
     if passive and rest[:1] == ("by",):  # said of the doer, as an active clause would
         end = next((at for at, word in enumerate(rest) if at and word in _PREPOSITIONS), len(rest))
         return _Clause(_contents(rest[1:end]), verb, (*sorted(subject), *rest[end:]), False, "", relative, True)
     joined = rest[0] if rest and rest[0] in _PREPOSITIONS else ""
-    return _Clause(subject, verb, rest, passive, joined, relative)
+    return _Clause(subject, verb, rest, passive, joined, relative, names=names)
 
 
 def _within(clause: _Clause) -> list[_Clause]:

@@ -15,6 +15,7 @@ from rag_assistant.drafts import Draft
 from rag_assistant.grounding.figures import UNIT_WORDS, missing_numbers
 from rag_assistant.grounding.polarity import contradiction
 from rag_assistant.grounding.roles import exchange
+from rag_assistant.grounding.stems import stem
 from rag_assistant.questions.form import ASKING_WORDS, STOP_WORDS, is_acronym
 from rag_assistant.types import Paper, Support
 
@@ -39,7 +40,8 @@ _ANAPHOR = re.compile(
 )
 _REPORTING = frozenset(
     "via based approach method methods named using overall however moreover furthermore additionally finally notably "
-    "specifically therefore hence consequently respectively contrast".split()
+    "specifically therefore hence consequently respectively contrast reach reaches reached attain attains attained "
+    "obtain obtains obtained yield yields need needs needed require requires required".split()
 )
 _QUOTED = re.compile(r"[\"\u201c\u201d]([^\"\u201c\u201d]+)[\"\u201c\u201d]")
 _LEAST_QUOTED = 3
@@ -108,8 +110,8 @@ def word_recall(statement: str, quotes: Sequence[str]) -> float:
     }
     if not words:
         words = {word for word in _WORD.findall(_plain(statement)) if word not in STOP_WORDS}
-    held = {word[:_STEM] for quote in quotes for word in _WORD.findall(_plain(quote))}
-    return sum(word[:_STEM] in held for word in words) / len(words) if words else 1.0
+    held = {stem(word)[:_STEM] for quote in quotes for word in _WORD.findall(_plain(quote))}
+    return sum(stem(word)[:_STEM] in held for word in words) / len(words) if words else 1.0
 
 
 def check_bibliography(draft: Draft, papers: list[Paper]) -> Verdict:
