@@ -23,8 +23,8 @@ _WORDS = {
 _SCALES = {"hundred": "hundred", "thousand": "thousand", "million": "million", "billion": "billion"}
 _ITEM = r"[^\s,.;:]+(?:\s[^\s,.;:]+){0,2}?"
 _COUNTED_LIST = re.compile(
-    rf"\b(?P<count>{'|'.join(_SMALL[2:10])}|[2-9])\b(?:\s[^\W\d]+){{0,4}}:\s(?P<items>{_ITEM}(?:,\s{_ITEM})*,?\sand\s{_ITEM})"
-    r"(?=\s*(?:[.;]|$))",
+    rf"\b(?P<count>{'|'.join(_SMALL[2:10])}|[2-9])\b(?:\s[^\W\d]+){{0,4}}:"
+    rf"\s(?P<items>{_ITEM}(?:,\s{_ITEM})*,?\sand\s{_ITEM})(?=\s*(?:[.;]|$))",
     re.IGNORECASE,
 )
 _UNITS = {
@@ -98,25 +98,29 @@ def missing_numbers(statement: str, quotes: Sequence[str]) -> list[str]:
     said = _figures(statement)
     told = [figure for quote in quotes for figure in _figures(quote)]
     missing = []
+    right, miscounted = _listed(statement)
     for figure in said:
+        if figure.shown in right:
+            continue
         same = [other for other in told if other.value == figure.value]
         twins = any(other.value == figure.value and other.spelt != figure.spelt for other in said)
         if twins:
             same = [other for other in same if other.spelt == figure.spelt]
         if not any(not figure.unit or figure.unit == other.unit or figure.unit in other.near for other in same):
             missing.append(figure.shown)
-    return sorted({*missing, *_miscounted(statement)})
+    return sorted({*missing, *miscounted})
 
 
-def _miscounted(statement: str) -> list[str]:
-    """Counts that the list after their colon belies: "two of them: A, B and C"."""
-    found = []
+def _listed(statement: str) -> tuple[list[str], list[str]]:
+    """Counts that the list after their colon bears out, and those that it belies: "two of them: A, B and C"."""
+    right: list[str] = []
+    wrong: list[str] = []
     for match in _COUNTED_LIST.finditer(statement):
         count = match["count"].lower()
         items = [item for item in re.split(r",\s*(?:and\s+)?|\s+and\s+", match["items"]) if item.strip()]
-        if len(items) > 1 and str(len(items)) != _WORDS.get(count, count):
-            found.append(match["count"])
-    return found
+        if len(items) > 1:
+            (right if str(len(items)) == _WORDS.get(count, count) else wrong).append(match["count"])
+    return right, wrong
 
 
 def _figures(text: str) -> list[_Figure]:

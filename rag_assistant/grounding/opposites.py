@@ -38,6 +38,9 @@ _WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
 _TURNING = ("un", "in", "im", "ir", "il", "dis", "non", "non-", "a")
 _LEAST = 5
 """Letters that a word must have for a prefix to turn it around: "form" and "inform" are no opposites."""
+_ROOT = 6
+"""Letters by which a longer word is told from others: "ineffective" turns "effectiveness" around."""
+_UNRELATED = re.compile(r"improv|impress|import")
 
 
 def opposed(statement: str, told: str) -> bool:
@@ -57,7 +60,18 @@ def _turned(word: str, there: set[str], here: set[str]) -> bool:
     forms = {prefix + word for prefix in _TURNING if len(word) >= _LEAST}
     if word.endswith("ful"):
         forms.add(word.removesuffix("ful") + "less")
-    return bool(forms & there - here)
+    if forms & (there - here):
+        return not any(map(_UNRELATED.match, forms & there))
+    if _UNRELATED.match(word):
+        return False
+    roots = [(prefix, word.removeprefix(prefix)[:_ROOT]) for prefix in _TURNING if word.startswith(prefix)]
+    return any(
+        len(root) == _ROOT
+        and any(other.startswith(root) for other in there)
+        and not any(other.startswith(root) for other in here)
+        and not any(other.startswith(prefix + root) for other in there)
+        for prefix, root in roots
+    )
 
 
 def _words(text: str) -> set[str]:

@@ -24,7 +24,10 @@ _WEAK = re.compile(
 _NOT_A_NEGATION = re.compile(
     r"\b(?:not only|no (?:matter|longer than|later than)|whether or not|(?:if|or) not|no\.\s?\d)\b", re.IGNORECASE
 )
-_LIMIT = re.compile(r"\b(?:only|solely|merely|exclusively)\b", re.IGNORECASE)
+_LIMIT = re.compile(
+    r"\b(?:only|solely|merely|exclusively)\b(?! (?:an? )?(?:low|small|few|minimal|modest|slight|little|part)\b)",
+    re.IGNORECASE,
+)
 _CLAUSE = re.compile(
     r"[.;:!?,]|\b(?:but|while|whereas|although|though|when|if|because|since|unless|even)\b", re.IGNORECASE
 )

@@ -44,13 +44,21 @@ _CONTRAST = re.compile(r"\b(?:as opposed to|rather than|instead of)\b", re.IGNOR
 _NEIGHBOURS = 3
 """How many content words on each side of "rather than" it sets against each other."""
 _SIDES = frozenset("by with into from than over to".split())
+_OVER = frozenset(("to", "over"))
+"""Both are said of what is preferred to something."""
 _CUT = re.compile(
-    r"[.;:!?,\u2014](?!\d)|\s-\s|\b(?:while|whereas|but|although|though|whether|how|when|if|because|since|unless)\b"
+    r"[.;:!?,\u2014](?!\d)|\s-\s|\b(?:while|whereas|but|although|though|whether|how|when|if|because|since|unless|once|"
+    r"until|as soon as)\b"
     r"|\b(?:opposed to|rather than|instead of)\b",
     re.IGNORECASE,
 )
 _ASIDE = re.compile(r"\((?=[^()]*[\s,.])[^()]*\)")
 """What stands in brackets, but for a single word, which is a name of what stands before."""
+_UNLIKE = re.compile(
+    r",?\s*\b(?:unlike|in contrast to|in contrast with|compared (?:with|to))\b[^,.;]*,|,\s*(?:by|in) contrast,",
+    re.IGNORECASE,
+)
+"""What a clause is set against: it would part the subject from its verb."""
 _TOKEN = re.compile(r"\d+(?:[.,]\d+)*|[^\W\d_]+(?:[-'\u2019]?[^\W_]+)*")
 _NAME = re.compile(r"[A-Z].*[A-Z]|\d")
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z\"\u201c(*])")
@@ -108,7 +116,7 @@ def exchange(statement: str, quotes: Sequence[str]) -> str:
                     return "the cited words say it the other way round"
             if _bound_to_the_other(said, sentence):
                 return "the cited words say this of something else"
-        if said.by and _of_another_doer(said, quotes):
+        if _of_another_doer(said, quotes):
             return "the cited words say this of something else"
     return ""
 
@@ -156,13 +164,15 @@ def _crossed(statement: str, sentence: str) -> bool:
     for (one, two), (first, second) in product(pairwise(_pieces(statement)), pairwise(_pieces(sentence))):
         own, other = first - second, second - first
         crossed = (one & other) - two, (two & own) - one
-        if all(crossed) and len(crossed[0]) < len(one & own) and len(crossed[1]) < len(two & other):
+        kept = one & own, two & other
+        if all(crossed) and all(kept) and sum(map(len, crossed)) < sum(map(len, kept)):
             return True
     return False
 
 
 def _pieces(text: str) -> list[frozenset[str]]:
-    pieces = [_contents(_TOKEN.findall(piece)) for piece in _CUT.split(_bare(text))]
+    # A bracket of several words is a piece of its own here.
+    pieces = [_contents(_TOKEN.findall(piece)) for piece in _CUT.split(_bare(re.sub(r"\((?=[^()]*\s)|\)", ", ", text)))]
     return [piece for piece in pieces if len(piece) > 1]
 
 
@@ -170,10 +180,12 @@ def _sides_exchanged(said: _Clause, told: _Clause) -> bool:
     """Whether what stands before and after a preposition that both have is exchanged."""
     if not said.verb or said.verb != told.verb:
         return False
-    for preposition in _SIDES & set(said.rest) & set(told.rest):
-        before, after = told.sides(preposition)
+    for here, there in product(_SIDES & set(said.rest), _SIDES & set(told.rest)):
+        if here != there and not {here, there} <= _OVER:
+            continue
+        before, after = told.sides(there)
         first, second = before - after, after - before
-        left, right = said.sides(preposition)
+        left, right = said.sides(here)
         crossed = min(len(left & second), len(right & first))
         if crossed and len(left & second) + len(right & first) > len(left & first) + len(right & second):
             return True
@@ -200,11 +212,17 @@ def _of_another_doer(said: _Clause, quotes: Sequence[str]) -> bool:
     """Whether the quotes that name the doer don't have what is said to be done, while others do."""
     words = {quote: _contents(_TOKEN.findall(quote)) for quote in quotes}
     naming = [quote for quote in quotes if said.subject and said.subject <= words[quote]]
+    if not said.by and not any(_done_by(said.subject, quote) for quote in naming):
+        return False
     others = frozenset[str]().union(*(words[quote] for quote in quotes if quote not in naming))
     here = frozenset[str]().union(*(words[quote] for quote in naming))
     if not naming or any(_ANAPHOR.search(quote) for quote in naming):
         return False
     return bool(said.object & (others - here)) and not said.object & (here - others)
+
+
+def _done_by(doer: frozenset[str], quote: str) -> bool:
+    return any(stem(match[1]) in doer for match in re.finditer(r"\bby ([^\W\d_]+)", quote))
 
 
 def _most(words: frozenset[str], among: frozenset[str]) -> bool:
@@ -228,7 +246,7 @@ def _clauses(sentence: str) -> list[_Clause]:
 
 def _bare(text: str) -> str:
     """Without TeX, mark-up and asides."""
-    return re.sub(r"\\[a-zA-Z]+|[$\\{}*`^_]", " ", _ASIDE.sub(" ", text))
+    return re.sub(r"\\[a-zA-Z]+|[$\\{}*`^_]", " ", _UNLIKE.sub(" ", _ASIDE.sub(" ", text)))
 
 
 def _parts(tokens: list[str]) -> list[list[str]]:

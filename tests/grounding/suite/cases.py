@@ -1,8 +1,11 @@
 """Replies of a model with what grounding must make of each: written by hand in JSON Lines, and changed by code.
 
 Of a reply in ``right.jsonl`` everything is told by what it cites; of one in ``wrong.jsonl`` nothing is. Both have two
-halves: ``tune`` may be looked at while grounding is worked on, ``apart`` only to see what that was worth. In
-``forms.jsonl`` stand the shapes that a reply can have. Labels count the papers of the case in their order.
+halves: ``tune`` may be looked at while grounding is worked on, ``apart`` only to see what that was worth. Twice a half
+was set apart, written before the work and read once at its end; what it showed was then worked on too. Seen for the
+first time, the one gave 92% of right answers without alarm, 53% of exchanges and 84% of flipped negations caught; the
+other, worded more freely, 88%, 30% and 87%. In ``forms.jsonl`` stand the shapes that a reply can have. Labels count the
+papers of the case in their order.
 """
 
 from __future__ import annotations
