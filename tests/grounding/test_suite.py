@@ -20,7 +20,7 @@ FLOORS = {
     NUMBER: 1.0,
     WRONG_PAPER: 1.0,
     NO_SUCH_MARKER: 1.0,
-    "entities swapped": 0.7,
+    "entities swapped": 0.75,
     "negation flipped": 0.8,
     "two papers mixed": 0.9,
     "general knowledge": 1.0,
