@@ -1,4 +1,4 @@
-"""A suite of some 600 model outputs, served over HTTP: what is caught of each kind, and the false alarms."""
+"""A suite of over 600 model outputs, served over HTTP: what is caught of each kind, and the false alarms."""
 
 from __future__ import annotations
 

@@ -120,9 +120,12 @@ def _made(case: Case, at: int) -> Iterator[Case]:
         return
     style = _STYLES[at % len(_STYLES)]
     yield replace(case, kind=STYLED, reply=_LABEL.sub(lambda label: style.format(**label.groupdict()), case.reply))
-    yield replace(case, kind=NO_SUCH_MARKER, reply=_LABEL.sub(r"[\g<paper>1.s\g<sentence>]", case.reply), right=False)
-    turned = _LABEL.sub(lambda label: f"[{3 - int(label['paper'])}.s{1 + int(label['sentence']) % 5}]", case.reply)
-    yield replace(case, kind=WRONG_PAPER, reply=turned, right=False)
+    if at % 2:
+        gone = _LABEL.sub(r"[\g<paper>1.s\g<sentence>]", case.reply)
+        yield replace(case, kind=NO_SUCH_MARKER, reply=gone, right=False)
+    else:
+        turned = _LABEL.sub(lambda label: f"[{3 - int(label['paper'])}.s{1 + int(label['sentence']) % 5}]", case.reply)
+        yield replace(case, kind=WRONG_PAPER, reply=turned, right=False)
 
 
 def _other_numbers(number: str, chance: random.Random) -> list[str]:
