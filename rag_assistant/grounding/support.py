@@ -25,7 +25,8 @@ MIN_WORD_RECALL = 0.7
 On AttributionBench's dev split (Li et al. 2024, 1,198 claims) all checks together pass 52% of the supported claims and
 19% of the others at 0.7; 61% and 27% at 0.6; 68% and 36% at 0.5. Youden's index is flat (0.33 to 0.35) from 0.55 to
 0.7: of these the one that lets least pass which isn't supported was taken. On SciFact's train claims (Wadden et al.
-2020), which are worded freely, it is 18% and 6%. Answers that keep to the words of abstracts, as prompts ask for, lie above.
+2020), which are worded freely, it is 18% and 6%. Answers that keep to the words of abstracts, as prompts ask for, lie
+above.
 ``python -m benchmarks.grounding --claims FILE`` prints the curve.
 """
 
