@@ -39,11 +39,13 @@ class EvidenceSentence:
         passage: The sentence as a span of the abstract.
         cosine: Of the sentence's vector and the question's, in [-1, 1].
         matches: For each :class:`QuestionWord` how closely the sentence matches it, in [0, 1].
+        orders: Whether it tells a reader or a machine what to do, and so is no evidence.
     """
 
     passage: Passage
     cosine: float
     matches: tuple[float, ...]
+    orders: bool = False
 
 
 @dataclass(frozen=True, slots=True)

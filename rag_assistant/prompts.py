@@ -27,6 +27,9 @@ from rag_assistant.types import Length, PromptInfo, Turn
 SENTINEL = "NOT_IN_ABSTRACTS"
 """What a model writes when the abstracts tell nothing of what is asked."""
 
+LEFT_OUT = "(left out: an instruction, not a finding)"
+"""What stands in a prompt for a sentence that tells its reader what to do."""
+
 _MAX_AUTHORS = 3
 _TURNS = 3
 _TURN_CHARACTERS = 600
@@ -88,7 +91,7 @@ def render_answer(
             as_data(found.hit.paper.title),
             as_data(_authors(found.hit.paper.authors)),
             found.hit.paper.year,
-            tuple(as_data(sentence.passage.text) for sentence in found.sentences),
+            tuple(LEFT_OUT if sentence.orders else as_data(sentence.passage.text) for sentence in found.sentences),
         )
         for number, found in enumerate(evidence.papers, start=1)
     )

@@ -18,6 +18,7 @@ from rag_assistant.errors import BackendError, BudgetExceeded
 from rag_assistant.evidence import Evidence
 from rag_assistant.grounding.gate import judge
 from rag_assistant.grounding.ground import Grounder
+from rag_assistant.grounding.orders import without_orders
 from rag_assistant.grounding.refusals import refusal_text
 from rag_assistant.questions.form import BIBLIOGRAPHY_WORDS, MAX_QUESTION, QuestionForm, analyse, parts
 from rag_assistant.retrieval.retriever import Query, Retriever, hits_of
@@ -153,7 +154,7 @@ class Run:
             self._standalone.append(alone.text)
             if form.cut or len(self.question) > MAX_QUESTION * 4:
                 self.notices.append(f"The question is long: its first {MAX_QUESTION:,} characters were searched with.")
-            evidence = self._evidence(form, alone)
+            evidence = without_orders(self._evidence(form, alone), form.text)
         self._evidences.append(evidence)
         if form.kind not in ("bibliography", "empty") and evidence.papers:
             judged = (

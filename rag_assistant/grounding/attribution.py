@@ -71,5 +71,6 @@ def _best(statement: str, paper: int, evidence: Evidence) -> tuple[float, tuple[
 def _nearest(statement: str, paper: int, evidence: Evidence) -> list[Label]:
     sentences = evidence.papers[paper].sentences
     recalls = [word_recall(statement, [sentence.passage.text]) for sentence in sentences]
-    order = sorted(range(len(sentences)), key=lambda at: (-recalls[at], at))
+    reporting = (at for at, sentence in enumerate(sentences) if not sentence.orders)
+    order = sorted(reporting, key=lambda at: (-recalls[at], at))
     return [Label(paper, at) for at in order]

@@ -70,7 +70,7 @@ class Grounder:
         known = [label for label in draft.labels if self._exists(label)]
         self.dropped_markers += len(draft.labels) - len(known)
         quotes = {label: quote for label in known if (quote := self._quote(label)) is not None}
-        verdict = self._check(draft, known, list(quotes.values()))
+        verdict = self._check(draft, known, quotes)
         numbers = list(dict.fromkeys(self._number(label, quotes.get(label)) for label in known))
         refs = [QuoteRef(self._numbered(label), quote.start, quote.end) for label, quote in quotes.items()]
         lead = " " if self.text and not self.text[-1].isspace() else ""
@@ -103,13 +103,19 @@ class Grounder:
         passage = found.sentences[label.sentence].passage
         return Quote(found.hit.paper.abstract[passage.start : passage.end], passage.start, passage.end)
 
-    def _check(self, draft: Draft, labels: list[Label], quotes: list[Quote]) -> Verdict:
+    def _check(self, draft: Draft, labels: list[Label], quotes: dict[Label, Quote]) -> Verdict:
         if not labels:
             return Verdict("uncited", NO_CITATION)
         if draft.basis == "bibliography":
             return check_bibliography(draft, [self.evidence.papers[label.paper].hit.paper for label in labels])
         papers = [self.evidence.papers[label.paper].hit.paper for label in labels]
-        return check_abstract(draft.text, [quote.text for quote in quotes], papers)
+        reporting = [quote.text for label, quote in quotes.items() if not self._orders(label)]
+        if quotes and not reporting:
+            return Verdict("unsupported", "the cited words are an instruction, not a finding")
+        return check_abstract(draft.text, reporting, papers)
+
+    def _orders(self, label: Label) -> bool:
+        return label.sentence is not None and self.evidence.papers[label.paper].sentences[label.sentence].orders
 
     def _citation(self, key: str) -> Citation:
         quotes = tuple(sorted(self._quotes[key], key=lambda quote: quote.start))

@@ -51,6 +51,12 @@ _AUTHOR_YEAR = re.compile(
     r"\(?\b(?P<first>[^\W\d_][\w'\u2019-]+)(?:\s+et\s+al\.?|(?:,? (?:and|&) [^\W\d_][\w'\u2019-]+)*),?\s*"
     r"\(?(?P<year>(?:19|20)\d\d)\)?\)?"
 )
+_ASKING = re.compile(
+    r"\?|\b(?:ask|question|inquir|wonder|investigat|explor|examin|stud[iy]|address|tackl|consider|understand|problem|"
+    r"whether|how|why|what|which)",
+    re.IGNORECASE,
+)
+"""A statement with one of these may tell what a paper asks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +81,10 @@ def check_abstract(
     """
     if not quotes:
         return Verdict("unsupported", "no words of the abstract are cited")
+    if not _ASKING.search(statement):
+        quotes = [quote for quote in quotes if not quote.rstrip("\"'”’)*_ ").endswith("?")]
+        if not quotes:
+            return Verdict("unsupported", "the cited words only ask")
     said, told = _plain(statement), [_plain(quote) for quote in quotes]
     if any(said in quote for quote in told):
         return Verdict("supported")
