@@ -98,7 +98,7 @@ _MACHINE = (
 )
 _OUTPUT = (
     r"(?:answers?|responses?|repl(?:y|ies)|outputs?|messages?|code|codebase|programs?|solutions?|implementations?|"
-    r"instructions?|(?:system )?prompts?|explanations?|elucidations?|summary|review|algorithms?)"
+    r"instructions?|(?:system )?prompts?|explanations?|summary|review|algorithms?)"
 )
 _ADDRESSING = tuple(
     re.compile(pattern, re.IGNORECASE)
@@ -112,15 +112,15 @@ _ADDRESSING = tuple(
         # Somebody who writes answers is spoken to.
         rf"\byour (?:\w+ ){{0,2}}{_OUTPUT}\b",
         r"\b(?:can|could|would|will) you\b|\b(?:show|tell|give|help|send) me\b",
-        r"\bhow (?:do|can|should) i\b|\bdo you say\b",
-        r"\byou (?:must|shall|may not|may deviate|will now|are now)\b",
-        rf"\b(?:note|notice|message|instructions?|attention|reminder|profile|visible)\b,? (?:to |for )?"
+        r"\bhow (?:do|can|should) i\b",
+        r"\byou (?:must|shall|may not|will now|are now)\b",
+        rf"\b(?:note|notice|message|instructions?|attention|reminder)\b,? (?:to |for )?"
         rf"(?:all |any |the )?{_MACHINE}[^.:]{{0,40}}:",
         rf"\bif you(?:'re| are) (?:an? |the )?(?:\w+ )?{_MACHINE}\b",
         r"(?:^|[.!?:]\s+)(?:when|if|whenever) (?:you are |you're |ever )?(?:asked|questioned)\b",
         r"\b(?:anyone|everyone|someone|whoever) (?:who )?asks\b",
         r"\b(?:ignore|disregard|forget|override|overrule)\b(?: \w+){0,3} "
-        r"(?:instructions?|directions|prompts?|rules|text|data|above|context|scoring)\b",
+        r"(?:instructions?|directions|prompts?|rules|text|data|above|context)\b",
         r"\band (?:then |just )?(?:report|output|print|say|write|reply|respond|answer):",
         r"\bnew instructions?\b[^.]{0,40}:|\b(?:is|answer) (?:for|to) the question:",
     )
@@ -145,7 +145,7 @@ _TELLING = _set(
     " analyse analyze recite recommend"
     " explain describe ignore disregard forget pretend click download add insert include integrate"
     " incorporate embed remove replace rewrite rephrase compose draft list mention remember ensure convert provide"
-    " paraphrase modify enhance augment tease misspell scramble focus cite begin"
+    " paraphrase modify enhance focus cite begin"
 )
 _OBJECTS = _set(
     "the a an all any every this that these those your my me us it them following only how what why whether"
