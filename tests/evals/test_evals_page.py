@@ -21,19 +21,19 @@ from rag_assistant.types import Answer, Turn
 
 def row(place: int, confidence: float, correct: float, status: str = "answered", answerable: bool = True) -> Row:
     return Row(
-        f"q{place}",
-        "fact",
-        "dev",
-        f"p{place}",
-        "",
-        answerable,
-        "?",
-        "sha",
-        "",
-        status,
-        {"correct": correct},
-        {},
-        confidence,
+        id=f"q{place}",
+        category="fact",
+        split="dev",
+        cluster=f"p{place}",
+        variant_of="",
+        twin="",
+        answerable=answerable,
+        question="?",
+        case_sha256="sha",
+        probe="",
+        status=status,
+        scores={"correct": correct},
+        confidence=confidence,
     )
 
 

@@ -184,7 +184,8 @@ window.rag = (() => {
     if (changes.some(c => c.type === "childList") && at("#sources, #conversation, #live")) sources.restore();
     if (at("#live")) {
       const live = $("#live .turn");
-      if (live && running) say(live.dataset.stage);
+      if (live && !running) { live.remove(); return; } // what was on its way when the visitor stopped it
+      if (live) say(live.dataset.stage);
       if (live && following) live.scrollIntoView({ block: "end" });
     }
   });
