@@ -5,7 +5,7 @@ from __future__ import annotations
 from rag_assistant.conversation import Standalone
 from rag_assistant.drafts import Refusal
 from rag_assistant.evidence import Evidence
-from rag_assistant.grounding.gate import judge
+from rag_assistant.grounding.gate import is_near, matches_by_words
 from rag_assistant.questions.form import QuestionForm
 
 
@@ -21,7 +21,7 @@ def early_refusal(form: QuestionForm, alone: Standalone, evidence: Evidence) -> 
         return None
     if not any(not word.carried for word in evidence.words) and not evidence.words:
         return Refusal("clarify")
-    if form.kind != "list" and not any(judge(evidence.words, paper).on_topic for paper in evidence.papers):
+    if form.kind != "list" and not any(matches_by_words(paper) or is_near(paper) for paper in evidence.papers):
         return Refusal("not_in_corpus", heaviest(evidence))
     return None
 

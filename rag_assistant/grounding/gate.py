@@ -55,15 +55,20 @@ def judge(
     own = [(word, match) for word, match in zip(words, paper.matches, strict=True) if not word.carried]
     missing = sorted((pair for pair in own if pair[1] < FAR), key=lambda pair: -pair[0].weight)
     found = signals(words, paper, answer_type, sought)
-    in_other_words = (paper.hit.dense or 0.0) >= TOPIC_COSINE and found.cosine >= SENTENCE_COSINE
     by_words = matches_by_words(paper)
+    on_topic = by_words or is_near(paper)
     sure = confidence(found)
     # A question in other words matches no word closely: there nearness alone decides.
-    says = sure >= THRESHOLD if by_words else in_other_words
-    on_topic = by_words or in_other_words
+    says = sure >= THRESHOLD if by_words else on_topic
     return Judgement(on_topic, says, tuple(word.text for word, _ in missing), found.coverage, sure)
 
 
 def matches_by_words(paper: PaperEvidence) -> bool:
     """Whether a paper is on the topic by the words of the question, or because the question refers to it."""
     return paper.focused or paper.hit.score >= TOPIC_SCORE
+
+
+def is_near(paper: PaperEvidence) -> bool:
+    """Whether a paper is on the topic by its vectors: it says what is asked for in other words."""
+    nearest = max((sentence.cosine for sentence in paper.sentences), default=0.0)
+    return (paper.hit.dense or 0.0) >= TOPIC_COSINE and nearest >= SENTENCE_COSINE
