@@ -123,7 +123,7 @@ def _line(record: Mapping[str, Any]) -> str:
 
 
 def _timing(row: Row) -> dict[str, Any]:
-    return {"id": row.id, "probe": row.probe, "timings_ms": {k: round(v, 3) for k, v in row.timings_ms.items()}}
+    return {"id": row.id, "probe": row.probe, "timings_ms": dict(row.timings_ms)}
 
 
 def prepare(folder: Path, *, resume: bool) -> None:

@@ -225,9 +225,9 @@ def _row(task: _Task, ask: _Ask, metrics: Sequence[NamedMetric]) -> Row:
             status="error",
             scores={"correct": 0.0},
             errors={"question": _said(error)},
-            timings_ms={"wall": _since(started)},
+            timings_ms=_rounded({"wall": _since(started)}),
         )
-    timings = {**answer.timings_ms, "wall": _since(started)}
+    timings = _rounded({**answer.timings_ms, "wall": _since(started)})
     scores: dict[str, float] = {}
     errors: dict[str, str] = {}
     for metric in metrics:
@@ -253,6 +253,11 @@ def _row(task: _Task, ask: _Ask, metrics: Sequence[NamedMetric]) -> Row:
 
 def _said(error: Exception) -> str:
     return f"{type(error).__name__}: {error}"
+
+
+def _rounded(timings: Mapping[str, float]) -> dict[str, float]:
+    """As the run's file keeps them, so that a report of a run and one of its file are the same."""
+    return {stage: round(value, 3) for stage, value in timings.items()}
 
 
 def _since(started: float) -> float:
