@@ -32,14 +32,8 @@ class ModelOptions(o.SettingsOptions):
         str | None,
         typer.Option("--backend", metavar="NAME", help="A backend that calls a model.", show_default="none"),
     ] = None
-    model: Annotated[
-        str | None,
-        typer.Option("--model", metavar="NAME", help="The model, as the backend names it.", show_default="its own"),
-    ] = None
-    base_url: Annotated[
-        str | None,
-        typer.Option("--base-url", metavar="URL", help="Address of an OpenAI-compatible server.", show_default="none"),
-    ] = None
+    model: o.ModelName = None
+    base_url: o.BaseUrl = None
 
 
 @command

@@ -26,6 +26,16 @@ Question = Annotated[
 ]
 
 
+ModelName = Annotated[
+    str | None,
+    typer.Option("--model", metavar="NAME", help="The model, as the backend names it.", show_default="its own"),
+]
+BaseUrl = Annotated[
+    str | None,
+    typer.Option("--base-url", metavar="URL", help="Address of an OpenAI-compatible server.", show_default="none"),
+]
+
+
 @dataclass(frozen=True, slots=True)
 class SettingsOptions:
     """Flags that are settings, under the names of these."""
@@ -78,14 +88,8 @@ class AnswerOptions(IndexOptions):
         str | None,
         typer.Option("--backend", metavar="NAME", help="What writes the answer.", show_default="extractive"),
     ] = None
-    model: Annotated[
-        str | None,
-        typer.Option("--model", metavar="NAME", help="The model, as the backend names it.", show_default="its own"),
-    ] = None
-    base_url: Annotated[
-        str | None,
-        typer.Option("--base-url", metavar="URL", help="Address of an OpenAI-compatible server.", show_default="none"),
-    ] = None
+    model: ModelName = None
+    base_url: BaseUrl = None
     length: Annotated[
         Length | None, typer.Option("--length", help="How long answers should be.", show_default="normal")
     ] = None

@@ -78,7 +78,9 @@ def signals(
 INTERCEPT = -20.49
 COEFFICIENTS = (3.59, 2.47, 1.91, -1.10, 5.04, 10.54)
 THRESHOLD = 0.57
-"""At this confidence an abstract is taken to say it: at most 10% of answerable questions in English are refused."""
+"""From this confidence on an abstract is taken to say it. Of answerable questions like those of the fit, whose paper is
+found by their words, about 10% are expected to be refused; paraphrases without a shared word and other languages aren't
+among them."""
 
 
 def confidence(found: Signals) -> float:
