@@ -92,3 +92,9 @@ def coverage(words: tuple[QuestionWord, ...], matches: tuple[float, ...]) -> flo
     """The mean match of the words, weighted by their weights, in [0, 1]; 0 without words."""
     total = sum(word.weight for word in words)
     return sum(w.weight * match for w, match in zip(words, matches, strict=True)) / total if total else 0.0
+
+
+def heaviest(evidence: Evidence) -> tuple[str, ...]:
+    """The question's own words that say most, the rarest first."""
+    own = sorted((word for word in evidence.words if not word.carried), key=lambda word: -word.weight)
+    return tuple(word.text for word in own[:6])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rag_assistant.conversation import Standalone
 from rag_assistant.drafts import Refusal
-from rag_assistant.evidence import Evidence
+from rag_assistant.evidence import Evidence, heaviest
 from rag_assistant.grounding.gate import is_near, matches_by_words
 from rag_assistant.questions.form import QuestionForm
 
@@ -24,9 +24,3 @@ def early_refusal(form: QuestionForm, alone: Standalone, evidence: Evidence) -> 
     if form.kind != "list" and not any(matches_by_words(paper) or is_near(paper) for paper in evidence.papers):
         return Refusal("not_in_corpus", heaviest(evidence))
     return None
-
-
-def heaviest(evidence: Evidence) -> tuple[str, ...]:
-    """The question's own words that say most, the rarest first."""
-    own = sorted((word for word in evidence.words if not word.carried), key=lambda word: -word.weight)
-    return tuple(word.text for word in own[:6])

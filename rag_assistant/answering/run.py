@@ -9,13 +9,13 @@ from dataclasses import dataclass, field, replace
 
 from rag_assistant.answering.budget import Purse
 from rag_assistant.answering.calls import Call, Calls, RewriteCall
-from rag_assistant.answering.early_refusal import early_refusal, heaviest
+from rag_assistant.answering.early_refusal import early_refusal
 from rag_assistant.answering.rewriting import needs_model, reworded
 from rag_assistant.backends.base import Backend, Prompt, Rewrites
 from rag_assistant.conversation import Standalone, stand_alone
 from rag_assistant.drafts import Draft, Frame, Notice, Piece, Refusal, Rewritten
 from rag_assistant.errors import BackendError, BudgetExceeded
-from rag_assistant.evidence import Evidence
+from rag_assistant.evidence import Evidence, heaviest
 from rag_assistant.grounding.gate import judge
 from rag_assistant.grounding.ground import Grounder
 from rag_assistant.grounding.orders import without_orders

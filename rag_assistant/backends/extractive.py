@@ -6,25 +6,21 @@ Every sentence it yields is a whole sentence of an abstract with its label: its 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from rag_assistant.backends.base import Prompt
 from rag_assistant.backends.bibliography import answer_bibliography
-from rag_assistant.backends.selection import ranked, sentence_score, smallest_set
-from rag_assistant.drafts import Draft, Frame, Label, Matched, Missing, Piece, Refusal
-from rag_assistant.evidence import CLOSE, Evidence, PaperEvidence, QuestionWord, coverage
+from rag_assistant.backends.lists import matched_by_words
+from rag_assistant.backends.selection import ranked, sentence_score, side_words, smallest_set, subset
+from rag_assistant.drafts import Draft, Label, Missing, Piece, Refusal
+from rag_assistant.evidence import CLOSE, Evidence, PaperEvidence, heaviest
 from rag_assistant.grounding.gate import Judgement, judge
-from rag_assistant.questions.form import GENERIC_WORDS, QuestionForm
+from rag_assistant.questions.form import QuestionForm
 from rag_assistant.types import Length
 
 SECOND_PAPER_MARGIN = 0.04
 MULTI_PAPER_MARGIN = 0.16
 STAND_IN_MARGIN = 0.18
-LIST_COVERAGE = 0.78
-RELATION_SHARE = 0.3
-LIST_WEAKEST = 0.6
-LIST_MISSING = 0.25
-ALTERNATIVE = 0.7
 MAX_PAPERS = 3
 OPEN_SHARE = 0.2
 """Another paper is drawn on for what the first leaves open if that is this share of the question's words, by weight."""
@@ -68,7 +64,7 @@ class ExtractiveBackend:
         if form.kind == "bibliography":
             return answer_bibliography(form, evidence)
         if form.kind == "list":
-            return _list(form, evidence, size)
+            return matched_by_words(form, evidence, size.listed)
         if form.kind == "comparison":
             return _comparison(form, evidence, size)
         return _sentences(form, evidence, size, brief=prompt.length == "short")
@@ -90,13 +86,8 @@ def _judgements(form: QuestionForm, evidence: Evidence) -> list[Judgement]:
 def _refusal(evidence: Evidence, judgements: list[Judgement]) -> Refusal:
     on_topic = [j for j in judgements if j.on_topic]
     if not on_topic:
-        return Refusal("not_in_corpus", _looked_for(evidence))
-    return Refusal("not_in_abstracts", on_topic[0].missing or _looked_for(evidence))
-
-
-def _looked_for(evidence: Evidence) -> tuple[str, ...]:
-    own = sorted((word for word in evidence.words if not word.carried), key=lambda word: -word.weight)
-    return tuple(word.text for word in own[:6])
+        return Refusal("not_in_corpus", heaviest(evidence))
+    return Refusal("not_in_abstracts", on_topic[0].missing or heaviest(evidence))
 
 
 def _sentences(form: QuestionForm, evidence: Evidence, size: Size, *, brief: bool) -> Iterator[Piece]:
@@ -125,7 +116,7 @@ def _sentences(form: QuestionForm, evidence: Evidence, size: Size, *, brief: boo
         index, words = complement
         paper = evidence.papers[index]
         best = max(
-            range(len(paper.sentences)), key=lambda at: _subset(evidence.words, paper.sentences[at].matches, words)
+            range(len(paper.sentences)), key=lambda at: subset(evidence.words, paper.sentences[at].matches, words)
         )
         yield _draft(index, paper, best)
 
@@ -153,7 +144,7 @@ def _complement(evidence: Evidence, judgements: list[Judgement], told: list[int]
     for index, paper in enumerate(evidence.papers):
         if index in told or not judgements[index].on_topic:
             continue
-        if any(_subset(evidence.words, sentence.matches, open_words) >= CLOSE for sentence in paper.sentences):
+        if any(subset(evidence.words, sentence.matches, open_words) >= CLOSE for sentence in paper.sentences):
             return index, open_words
     return None
 
@@ -162,9 +153,9 @@ def _comparison(form: QuestionForm, evidence: Evidence, size: Size) -> Iterator[
     """Evidence for each side; one sentence serves both where it names both."""
     judgements = _judgements(form, evidence)
     if not any(judgement.on_topic for judgement in judgements):
-        yield Refusal("not_in_corpus", _looked_for(evidence))
+        yield Refusal("not_in_corpus", heaviest(evidence))
         return
-    sides = [_side_words(evidence.words, side) for side in form.sides]
+    sides = [side_words(evidence.words, side) for side in form.sides]
     found: list[tuple[int, int] | None] = []
     for side in sides:
         found.append(_best_for_side(form, evidence, judgements, side) if side else None)
@@ -190,11 +181,6 @@ def _comparison(form: QuestionForm, evidence: Evidence, size: Size) -> Iterator[
                 yield _draft(index, evidence.papers[index], at)
 
 
-def _side_words(words: tuple[QuestionWord, ...], side: str) -> tuple[int, ...]:
-    lowered = side.lower()
-    return tuple(index for index, word in enumerate(words) if word.text.lower() in lowered)
-
-
 def _best_for_side(
     form: QuestionForm, evidence: Evidence, judgements: list[Judgement], side: tuple[int, ...]
 ) -> tuple[int, int] | None:
@@ -202,11 +188,11 @@ def _best_for_side(
     for index, paper in enumerate(evidence.papers):
         if not judgements[index].on_topic:
             continue
-        named = _subset(evidence.words, paper.matches, side)
+        named = subset(evidence.words, paper.matches, side)
         if named < CLOSE:
             continue
         for place, sentence in enumerate(paper.sentences):
-            score = sentence_score(form, evidence.words, paper, place) + _subset(evidence.words, sentence.matches, side)
+            score = sentence_score(form, evidence.words, paper, place) + subset(evidence.words, sentence.matches, side)
             if best is None or score > best[0]:
                 best = (score, index, place)
     return None if best is None else best[1:]
@@ -216,60 +202,8 @@ def _names_all(evidence: Evidence, judgements: list[Judgement], sides: list[tupl
     """The best paper with a sentence that names every side, if there is one."""
     for index, paper in enumerate(evidence.papers):
         if judgements[index].on_topic and any(
-            all(_subset(evidence.words, sentence.matches, side) >= CLOSE for side in sides)
+            all(subset(evidence.words, sentence.matches, side) >= CLOSE for side in sides)
             for sentence in paper.sentences
         ):
             return index
     return None
-
-
-def _subset(words: tuple[QuestionWord, ...], matches: tuple[float, ...], indices: tuple[int, ...]) -> float:
-    return coverage(tuple(words[i] for i in indices), tuple(matches[i] for i in indices))
-
-
-def _list(form: QuestionForm, evidence: Evidence, size: Size) -> Iterator[Piece]:
-    """All papers that match, each with the sentence that shows it, and out of how many."""
-    if not evidence.words:
-        yield Refusal("clarify", message="Which topic should the papers be on?")
-        return
-    listed: list[tuple[int, int]] = []
-    for index, paper in enumerate(evidence.papers):
-        if not _belongs(form, evidence.words, paper):
-            continue
-        listed.append((index, ranked(form, evidence.words, paper)[0][1]))
-    if not listed:
-        yield Refusal("not_in_corpus", _looked_for(evidence))
-        return
-    yield Matched(len(listed))
-    noun = "paper" if evidence.considered == 1 else "papers"
-    verb = "matches" if len(listed) == 1 else "match"
-    yield Frame(f"{len(listed)} of {evidence.considered} {noun} {verb}:")
-    for index, sentence in listed[: size.listed]:
-        paper = evidence.papers[index]
-        yield Frame(f"\n- {paper.hit.paper.title}: ")
-        yield _draft(index, paper, sentence)
-    left_out = len(listed) - size.listed
-    if left_out > 0:
-        yield Frame(f"\n\nThe other {left_out} are left out here.")
-
-
-def _belongs(form: QuestionForm, words: tuple[QuestionWord, ...], paper: PaperEvidence) -> bool:
-    """Whether a paper belongs in a list: it matches the question's words, or one of its alternatives ("A, B or C")."""
-    matches = paper.matches
-    words = tuple(
-        replace(word, weight=word.weight * RELATION_SHARE)
-        if word.text.lower() == form.relation or word.text.lower() in GENERIC_WORDS
-        else word
-        for word in words
-    )
-    alternatives = [side for part in form.alternatives if (side := _side_words(words, part))]
-    if len(alternatives) > 1:
-        listed = {at for side in alternatives for at in side}
-        rest = tuple(at for at in range(len(words)) if at not in listed)
-        return any(
-            min(matches[at] for at in side) >= ALTERNATIVE and _subset(words, matches, (*side, *rest)) >= LIST_COVERAGE
-            for side in alternatives
-        )
-    total = sum(word.weight for word in words)
-    missing = sum(word.weight for word, match in zip(words, matches, strict=True) if match < LIST_WEAKEST)
-    return coverage(words, matches) >= LIST_COVERAGE and missing <= LIST_MISSING * total
