@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
-from rag_assistant.drafts import Label
+from rag_assistant.drafts import Draft, Label
 from rag_assistant.evidence import Evidence
 from rag_assistant.grounding.support import check_abstract, word_recall
 
@@ -31,6 +31,18 @@ def resolve(statement: str, labels: tuple[Label, ...], evidence: Evidence) -> tu
         elif not known:
             resolved.append(label)
     return _without_strangers(statement, tuple(dict.fromkeys(resolved)), evidence)
+
+
+def quoted(labels: Sequence[Label], evidence: Evidence) -> list[Draft]:
+    """What a reply of nothing but labels says: the sentences themselves, each once, in the order of their labels."""
+    drafts = []
+    for label in dict.fromkeys(labels):
+        if label.sentence is None or not 0 <= label.paper < len(evidence.papers):
+            continue
+        sentences = evidence.papers[label.paper].sentences
+        if 0 <= label.sentence < len(sentences) and not sentences[label.sentence].orders:
+            drafts.append(Draft(sentences[label.sentence].passage.text, (label,)))
+    return drafts
 
 
 def _without_strangers(statement: str, labels: tuple[Label, ...], evidence: Evidence) -> tuple[Label, ...]:

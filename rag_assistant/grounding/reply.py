@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from rag_assistant.drafts import Draft, Frame, Label, Missing, Piece, Refusal
 from rag_assistant.evidence import Evidence
-from rag_assistant.grounding.attribution import resolve
+from rag_assistant.grounding.attribution import quoted, resolve
 from rag_assistant.grounding.denials import denied_part
 from rag_assistant.grounding.json_reply import may_be_json, unpacked
 from rag_assistant.grounding.markers import OPEN_MARKER, without_markers
@@ -44,7 +44,7 @@ class Reply:
     Attributes:
         evidence: What was sent: labels are looked up in it.
         question: What was asked: only parts of it can be told to be missing.
-        empty: Whether nothing but white space and reasoning has come.
+        empty: Whether nothing has come but white space, reasoning, and words that say nothing, such as a heading.
     """
 
     evidence: Evidence
@@ -57,6 +57,7 @@ class Reply:
     _notes: bool = False
     _denied: list[str] = field(default_factory=list)
     _told: set[str] = field(default_factory=set)
+    _bare: list[Label] = field(default_factory=list)
 
     def add(self, chunk: str) -> Iterator[Piece]:
         """Takes the next chunk in and yields the sentences that are finished by it."""
@@ -77,6 +78,11 @@ class Reply:
         if truncated:
             self._text = _without_unfinished(self._text, len(self.evidence.papers))
         yield from self._sentences(final=True)
+        if not self._told and not self._refused and not self._denied:
+            sentences = quoted(self._bare, self.evidence)
+            yield from sentences
+            self._refused = bool(self._bare) and not sentences
+            self.empty = not self._bare
         if self._refused or (self._denied and not self._told):
             yield Refusal("not_in_abstracts")
         else:
@@ -115,6 +121,8 @@ class Reply:
         clean = without_markers(text, len(self.evidence.papers))
         spans = sentence_spans(clean.text)
         ready = len(spans) if final or len(text) > MAX_SENTENCE else len(spans) - 1
+        if final and not spans:
+            self._bare += [label for *_, found in clean.places for label in found]
         if ready < 1 or (not final and len(text) <= MAX_SENTENCE and _open_formula(clean.text, spans[ready - 1][1])):
             return
         labels, consumed = clean.assigned(spans, ready)
@@ -141,7 +149,10 @@ class Reply:
         if _SENTINEL.search(sentence):
             self._refused = not self._told
             return
-        if _NO_STATEMENT.fullmatch(sentence) or sentence.casefold() in self._told:
+        if _NO_STATEMENT.fullmatch(sentence):
+            self._bare += labels
+            return
+        if sentence.casefold() in self._told:
             return
         part = denied_part(sentence, self.question)
         if part is not None:

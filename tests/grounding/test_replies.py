@@ -199,6 +199,27 @@ def test_refusals_in_any_words(text: str) -> None:
     assert pieces(text) == [Refusal("not_in_abstracts")]
 
 
+@pytest.mark.parametrize("text", ["[1.s4][2.s2]", "[1.s4], [2.s2].", "Labels: [1.s4] [2.s2]", "[1.s4]\n[2.s2]\n"])
+def test_labels_alone_stand_for_their_sentences(text: str) -> None:
+    ground = grounded(text)
+    assert (
+        ground.text == "PPO outperforms DPO in all three benchmarks. [1] We propose CTMA, a meta-aggregator that is "
+        "robust to them. [2]"
+    )
+    assert [statement.support for statement in ground.statements] == ["supported"] * 2
+
+
+def test_labels_alone_that_name_nothing_are_a_refusal() -> None:
+    assert Refusal("not_in_abstracts") in pieces("[7.s1]")
+
+
+@pytest.mark.parametrize("text", ["## Answer", "Sources:", "**Answer:**", "---"])
+def test_words_that_say_nothing_are_an_empty_reply(text: str) -> None:
+    reply = Reply(sent(), QUESTION)
+    assert not [*reply.add(text), *reply.finish()]
+    assert reply.empty
+
+
 @pytest.mark.parametrize("text", ["", " \n", "<think>What now?", "<think>a</think>\n", "\u202e\u200b"])
 def test_nothing_is_empty(text: str) -> None:
     reply = Reply(sent(), QUESTION)
