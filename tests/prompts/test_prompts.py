@@ -73,12 +73,12 @@ def test_the_model_is_told_how_long_an_answer_is_wanted() -> None:
 
 
 def fence(prompt: Rendered) -> str:
-    found_fence = re.match(r"<<<PAPERS ([0-9a-f]{16})\n", prompt.user)
+    found_fence = re.match(r"<<<PAPERS ([a-z]{16})\n", prompt.user)
     assert found_fence
     return found_fence[1]
 
 
-USUAL_SYSTEM = {compact: re.sub(r"\b[0-9a-f]{16}\b", "", rendered(compact=compact).system) for compact in (False, True)}
+USUAL_SYSTEM = {compact: re.sub(r"\b[a-z]{16}\b", "", rendered(compact=compact).system) for compact in (False, True)}
 
 
 def test_the_fence_is_another_each_time() -> None:
@@ -150,7 +150,7 @@ def test_a_folder_that_is_not_there_is_named_and_a_file_that_is_not_is_the_bundl
 @given(HOSTILE, st.lists(st.tuples(HOSTILE, HOSTILE), max_size=5))
 def test_a_conversation_stays_within_its_fence(question: str, turns: list[tuple[str, str]]) -> None:
     prompt = render_rewrite(question, turns)
-    fenced = re.match(r"<<<CONVERSATION ([0-9a-f]{16})\n", prompt.user)
+    fenced = re.match(r"<<<CONVERSATION ([a-z]{16})\n", prompt.user)
     assert fenced
     assert prompt.user.count(fenced[1]) == 2
     inside, after = prompt.user.split(f"CONVERSATION {fenced[1]}>>>\n")
