@@ -304,7 +304,8 @@ class Assistant(Library):
         if wanted not in get_args(Length):
             raise InputError(f"{wanted!r} is no length.", hint=f"use one of {', '.join(get_args(Length))}")
         purse, number = self._budget.answer(), k or self._settings.k
-        return Run(retriever, self._backend, self._fallback, purse, question, history, number, filters, wanted)
+        trusts = self._settings.trust_model
+        return Run(retriever, self._backend, self._fallback, purse, question, history, number, filters, wanted, trusts)
 
     def _events(
         self, question: str, history: Sequence[Turn], k: int | None, filters: Filters | None, length: Length | None

@@ -59,6 +59,8 @@ class Settings(BaseSettings):
         max_session_cost: US dollars that all answers of one assistant may cost; needs both prices.
         max_session_tokens: Tokens, sent and written, that all answers of one assistant may take.
         length: How long an answer should be: ``short``, ``normal`` or ``long``.
+        trust_model: Whether a model's answer stands where the abstracts that it cites don't seem to say what is asked;
+            else it is withheld and kept as a draft.
         lock_timeout: How many seconds to wait for another process that writes the index; ``None`` waits as long as it
             takes.
         prompts: Folder of own prompts for models; one that isn't there is the bundled one.
@@ -87,6 +89,7 @@ class Settings(BaseSettings):
     max_session_cost: float | None = Field(None, gt=0, allow_inf_nan=False)
     max_session_tokens: int | None = Field(None, ge=1)
     length: Length = "normal"
+    trust_model: bool = False
     lock_timeout: float | None = Field(None, ge=0, allow_inf_nan=False)
     prompts: Path | None = None
     rerank: str | None = None

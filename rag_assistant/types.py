@@ -239,7 +239,8 @@ class Answer:
         prompt: Which prompt was sent; ``None`` when none was.
         usage: Tokens and cost.
         timings_ms: Wall time by stage, in milliseconds, with ``total``.
-        draft: What a model wrote when every statement of it failed its check and ``text`` is a refusal; else empty.
+        draft: What a model wrote and ``text`` doesn't hold: every statement of it failed its check, or it was withheld
+            because its papers don't seem to say what was asked; else empty.
     """
 
     question: str

@@ -11,6 +11,7 @@ from rag_assistant.answering.budget import Purse
 from rag_assistant.answering.calls import Call, Calls, RewriteCall
 from rag_assistant.answering.early_refusal import early_refusal
 from rag_assistant.answering.rewriting import needs_model, reworded
+from rag_assistant.answering.withholding import NOTICE, withheld
 from rag_assistant.backends.base import Backend, Prompt, Rewrites
 from rag_assistant.conversation import Standalone, stand_alone
 from rag_assistant.drafts import Draft, Frame, Notice, Piece, Refusal, Rewritten
@@ -61,6 +62,7 @@ class Run:
     k: int
     filters: Filters | None = None
     length: Length = "normal"
+    trusts_model: bool = False
     notices: list[str] = field(default_factory=list)
     _grounder: Grounder = field(default_factory=lambda: Grounder(Evidence((), (), 0)))
     _evidences: list[Evidence] = field(default_factory=list)
@@ -77,6 +79,7 @@ class Run:
     _reworded: str = ""
     _silent: bool = False
     _refused: int = 0
+    _draft: str = ""
     _timings: dict[str, float] = field(default_factory=dict)
     _started: float = field(default_factory=time.perf_counter)
 
@@ -178,11 +181,30 @@ class Run:
             yield call
         made = self._calls.last
         self._calls = None
+        if made.prompt.user and not self.trusts_model:
+            self._withhold(part, form, evidence)
         self._written += 1
         self._fell_back += made.fell_back
         self._sent += made.sentences
         self._prompt = made.prompt.info or self._prompt
         self.notices += [notice for notice in (made.notice,) if notice]
+
+    def _withhold(self, part: str, form: QuestionForm, evidence: Evidence) -> None:
+        """Takes back what a model answered to a part, if the abstracts don't say what is asked."""
+        written = self._grounder.text[len(self._before.text) :]
+        told = self._grounder.statements[len(self._before.statements) :]
+        numbers = {number for statement in told for number in statement.citations}
+        cited = {c.paper.id for c in self._grounder.citations() if c.number in numbers}
+        refusal = withheld(form, evidence, cited) if cited else None
+        if refusal is None:
+            return
+        self._draft = f"{self._draft}\n\n{written.strip()}".strip()
+        usage, dropped = self._grounder.usage, self._grounder.dropped_markers
+        self._grounder = self._before.copy()
+        self._grounder.usage, self._grounder.dropped_markers = usage, dropped
+        self._silent = True
+        self._refusals.append((part, refusal))
+        self.notices.append(NOTICE)
 
     def _rewording(self, backend: Rewrites, part: str, turns: list[Turn]) -> Iterator[Event | Call]:
         """Has a follow-up reworded, where the budget allows that."""
@@ -231,7 +253,7 @@ class Run:
         grounder = self._grounder
         evidence = self._evidences[0]
         hits = self._hits()
-        draft = ""
+        draft = self._draft
         statements, citations, text = tuple(grounder.statements), grounder.citations(), grounder.text
         status: Status = "answered"
         nearest: tuple[Paper, ...] = ()

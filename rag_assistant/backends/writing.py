@@ -7,6 +7,7 @@ records: a model could only get it wrong.
 from __future__ import annotations
 
 import asyncio
+import re
 import threading
 import time
 from abc import ABC, abstractmethod
@@ -34,6 +35,9 @@ LONGEST_WAIT = 60.0
 """A server that asks for a longer pause than this is not waited for."""
 COMPACT_UP_TO = 4096
 """A model that takes no more tokens than this gets the compact prompt."""
+SMALL_MODEL = 4.0
+"""So does one whose name tells that it has no more than so many billion parameters."""
+_SIZE = re.compile(r"(?<![^\W_])(?<!\.)(?P<number>\d{1,3}(?:\.\d+)?)(?P<unit>[bm])(?![^\W_])", re.IGNORECASE)
 _FIRST_PAUSE = 0.5
 _ANSWER_SHARE = 4
 """The answer gets at most this part of a context: a quarter."""
@@ -131,7 +135,7 @@ class WritingBackend(ABC):
         if prompt.form.kind in _WITHOUT_MODEL:
             return prompt
         limit = self.context()
-        render = partial(self._render, prompt, compact=limit is not None and limit <= COMPACT_UP_TO)
+        render = partial(self._render, prompt, compact=self._compact(limit))
         if limit is None:
             evidence, rendered = prompt.evidence, render(prompt.evidence)
         else:
@@ -234,6 +238,9 @@ class WritingBackend(ABC):
         folder = self.options.prompts
         return render_answer(prompt.form.text, evidence, length=prompt.length, compact=compact, folder=folder)
 
+    def _compact(self, limit: int | None) -> bool:
+        return (limit is not None and limit <= COMPACT_UP_TO) or is_small(self.model)
+
     def _request(self, prompt: Prompt) -> Request:
         return Request(prompt.system, prompt.user, self._answer_tokens(self.context()))
 
@@ -250,6 +257,13 @@ class WritingBackend(ABC):
         if begun or error.retry_after is None or attempt > self.options.retries or error.retry_after > LONGEST_WAIT:
             raise error
         self._pause.hold(error.retry_after or _FIRST_PAUSE * 2 ** (attempt - 1))
+
+
+def is_small(model: str) -> bool:
+    """Whether a model's name tells that it is a small one: ``qwen2.5-1.5b-instruct``, ``llama3.2:3b``; the first size
+    counts."""
+    size = _SIZE.search(model)
+    return size is not None and (size["unit"] in "mM" or float(size["number"]) <= SMALL_MODEL)
 
 
 class Pause:

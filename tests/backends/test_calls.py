@@ -220,3 +220,54 @@ def test_a_pause_of_an_hour_is_told_at_once(opened: Open, server: Script) -> Non
     with pytest.raises(e.BackendRateLimited):
         opened().ask(QUESTION)
     assert len(server.seen) == 1
+
+
+NEAR_MISS = "For which two backbone networks is DisA instantiated?"
+TWIN = "For which two cases of the classifier is DisA instantiated?"
+TRUE_BUT_UNASKED = "We instantiate DisA in two cases: fixing classifier and learning classifier. [1]"
+
+
+def test_a_true_answer_to_another_question_is_withheld(opened: Open, server: Script) -> None:
+    server.say(TRUE_BUT_UNASKED)
+    asked = opened()
+    answer = both(asked, NEAR_MISS)
+    assert answer.status == "not_in_abstracts"
+    assert "backbone" in answer.looked_for
+    assert (answer.statements, answer.citations) == ((), ())
+    assert answer.draft == TRUE_BUT_UNASKED
+    assert "fixing classifier" not in answer.text
+    assert any("withheld" in notice and "trust_model" in notice for notice in answer.notices)
+    assert (answer.backend, answer.usage.calls) == ("openai-like", 1)
+    *_, last = asked.stream(NEAR_MISS).events()
+    assert isinstance(last, FinalEvent)
+    assert last.replaced
+    assert both(asked, TWIN).status == "answered"
+    trusted = both(opened(trust_model=True), NEAR_MISS)
+    assert (trusted.status, trusted.text, trusted.draft) == ("answered", TRUE_BUT_UNASKED, "")
+
+
+def test_of_two_questions_only_the_unanswered_one_is_taken_back(opened: Open, server: Script) -> None:
+    server.say(TRUE_BUT_UNASKED)
+    answer = both(opened(), f"{NEAR_MISS} {TWIN}")
+    assert answer.status == "partial"
+    assert answer.text.count("fixing classifier") == 1
+    assert answer.text.index(TWIN) < answer.text.index("fixing classifier")
+    assert answer.draft == TRUE_BUT_UNASKED
+    assert [answer.text[s.start : s.end] for s in answer.statements] == [TRUE_BUT_UNASKED]
+
+
+@pytest.mark.parametrize(
+    ("model", "prompt"),
+    [
+        ("qwen2.5-1.5b-instruct", "answer-compact"),
+        ("llama3.2:3b", "answer-compact"),
+        ("smollm2:360m", "answer-compact"),
+        ("llama3.1:8b", "answer"),
+        ("mixtral-8x7b", "answer"),
+        ("gpt-4.1", "answer"),
+    ],
+)
+def test_a_small_model_gets_the_short_prompt(opened: Open, model: str, prompt: str) -> None:
+    info = opened(model=model).ask(QUESTION).prompt
+    assert info is not None
+    assert info.name == prompt

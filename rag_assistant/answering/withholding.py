@@ -1,0 +1,41 @@
+"""Whether what a model answered is what the abstracts say on the question: the last check, on the answer as a whole.
+
+Statements may each be true to their quotes and yet answer another question than the one asked: models seldom refuse a
+near miss. The gate that decides for answers without a model decides here after the model wrote, where it can: on papers
+that match the question by its words. A question in other words or in another language is the model's to answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from rag_assistant.drafts import Refusal
+from rag_assistant.evidence import Evidence, heaviest
+from rag_assistant.grounding.gate import judge, matches_by_words
+from rag_assistant.questions.form import QuestionForm
+
+NOTICE = (
+    "The model's answer was withheld: the abstracts that it cites don't seem to say what is asked. "
+    "trust_model (RAG_TRUST_MODEL) lets such answers through."
+)
+
+
+def withheld(form: QuestionForm, evidence: Evidence, cited: Collection[str]) -> Refusal | None:
+    """The refusal that takes the place of a model's answer; ``None`` where the answer stands.
+
+    Args:
+        form: What was asked. Questions over several papers aren't judged: no paper says all of it.
+        evidence: All that was found for it.
+        cited: The ids of the papers that the answer cites.
+    """
+    if form.multi or form.kind == "comparison":
+        return None
+    decisive = [
+        paper
+        for place, paper in enumerate(evidence.papers)
+        if (place == 0 or paper.hit.paper.id in cited) and matches_by_words(paper)
+    ]
+    judged = [judge(evidence.words, paper, form.answer_type, form.sought) for paper in decisive]
+    if not judged or any(judgement.says for judgement in judged):
+        return None
+    return Refusal("not_in_abstracts", judged[0].missing or heaviest(evidence))
