@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+import sys
 import threading
 import time
 from abc import ABC, abstractmethod
@@ -37,6 +38,9 @@ COMPACT_UP_TO = 4096
 """A model that takes no more tokens than this gets the compact prompt."""
 SMALL_MODEL = 4.0
 """So does one whose name tells that it has no more than so many billion parameters."""
+SMALL_PROMPT = 1100
+"""Tokens of a prompt for such a model: the more sentences it is given, the more often it picks one that doesn't
+answer."""
 _SIZE = re.compile(r"(?<![^\W_])(?<!\.)(?P<number>\d{1,3}(?:\.\d+)?)(?P<unit>[bm])(?![^\W_])", re.IGNORECASE)
 _FIRST_PAUSE = 0.5
 _ANSWER_SHARE = 4
@@ -136,20 +140,15 @@ class WritingBackend(ABC):
             return prompt
         limit = self.context()
         render = partial(self._render, prompt, compact=self._compact(limit))
-        if limit is None:
-            evidence, rendered = prompt.evidence, render(prompt.evidence)
-        else:
-            found = fitting(prompt.form, prompt.evidence, limit - self._answer_tokens(limit), render)
-            if found is None:
-                raise no_room(self.server, limit)
-            evidence, rendered = found
+        found = fitting(prompt.form, prompt.evidence, self._room(limit), render)
+        if found is None:
+            raise no_room(self.server, limit or 0)
+        evidence, rendered = found
         sent, all_of_them = (sum(len(paper.sentences) for paper in e.papers) for e in (evidence, prompt.evidence))
-        notice = (
-            f"The model read {sent} of {all_of_them} sentences found, the most useful ones: its context of "
-            f"{limit:,} tokens holds no more."
-            if sent < all_of_them
-            else ""
-        )
+        why = "so small a model reads more of them badly"
+        if limit is not None and self._room(limit) < SMALL_PROMPT:
+            why = f"its context of {limit:,} tokens holds no more"
+        notice = f"The model read {sent} of {all_of_them} sentences found, the most useful ones: {why}."
         return replace(
             prompt,
             evidence=evidence,
@@ -157,7 +156,7 @@ class WritingBackend(ABC):
             user=rendered.user,
             info=rendered.info,
             tokens=(count_tokens(rendered.system) + count_tokens(rendered.user), self._answer_tokens(limit)),
-            notice=notice,
+            notice=notice if sent < all_of_them else "",
         )
 
     def stream(self, prompt: Prompt) -> Iterator[Piece]:
@@ -237,6 +236,11 @@ class WritingBackend(ABC):
     def _render(self, prompt: Prompt, evidence: Evidence, *, compact: bool) -> Rendered:
         folder = self.options.prompts
         return render_answer(prompt.form.text, evidence, length=prompt.length, compact=compact, folder=folder)
+
+    def _room(self, limit: int | None) -> int:
+        """How many tokens a prompt may have."""
+        room = sys.maxsize if limit is None else limit - self._answer_tokens(limit)
+        return min(room, SMALL_PROMPT) if is_small(self.model) else room
 
     def _compact(self, limit: int | None) -> bool:
         return (limit is not None and limit <= COMPACT_UP_TO) or is_small(self.model)

@@ -24,6 +24,7 @@ KNOWN = {
     ("answer", "3"): "dddebdf65918c6680341f2d3c1bc3752926f64e37b64869fabf363d98902641b",
     ("answer-compact", "1"): "d1b7c7d929bce39c27fa5fef38767c341ca453bf7a8a6cda0872e5efaa22c368",
     ("answer-compact", "2"): "0f48441f6e4969350482941b1be7e252d3b196e2566a4ba7fbe6d13cfc5c10cd",
+    ("answer-compact", "3"): "cc5493df2de91ef219ea143218a9c83e97b50fe83575155412d6fc7aed4b25b0",
     ("rewrite", "1"): "4c57e8e2e76d17e5041feed987d6ff139abcc3624f0f686650b9eb406447444f",
     ("draft", "1"): "8a309c1832e2c9ba584fe12197d9ca2e8ed27ba4fe64903f10a1e4467867fa58",
     ("judge", "1"): "514bf54550eb3d25e7463fcca074eb0803f3e32357dc1ca8d0ca7b69cd4a151e",
