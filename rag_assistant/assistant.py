@@ -19,6 +19,8 @@ from rag_assistant.answering.streams import AnswerStream, AsyncAnswerStream
 from rag_assistant.backends.base import Backend
 from rag_assistant.backends.resolve import resolve_backend
 from rag_assistant.bundled import bundled
+from rag_assistant.checks.base import Check
+from rag_assistant.checks.resolve import resolve_check
 from rag_assistant.embedders.base import Embedder
 from rag_assistant.errors import BackendError, InputError
 from rag_assistant.index.open import OpenIndex, open_index
@@ -48,6 +50,7 @@ class Assistant(Library):
         *,
         fallback: Backend | None = None,
         budget: Budget | None = None,
+        check: Check | None = None,
         rerank: Any = None,
         progress: Progress | None = None,
     ) -> None:
@@ -61,6 +64,7 @@ class Assistant(Library):
         self._backend = backend
         self._fallback = fallback
         self._budget = budget or Budget(settings)
+        self._check = check
 
     @classmethod
     def open(
@@ -72,6 +76,7 @@ class Assistant(Library):
         embedder: str | Embedder | Any | None = None,
         settings: Settings | None = None,
         rerank: Any = None,
+        check: str | Check | None = None,
         lock_timeout: float | None = None,
         progress: Progress | None = None,
         **others: Any,
@@ -87,6 +92,8 @@ class Assistant(Library):
             embedder: What makes vectors: a name, ``module:Class``, an object, or a LlamaIndex ``BaseEmbedding``.
             settings: Instead of the settings of the environment and ``rag.toml``.
             rerank: A LlamaIndex ``BaseNodePostprocessor``, or ``module:Class`` of one; reorders what was found.
+            check: A further check of each statement, which can only take support away: a name, ``module:Class`` or an
+                object; see :class:`rag_assistant.checks.base.Check`.
             lock_timeout: How many seconds to wait for another process that writes the index.
             progress: Called while the index is built.
             **others: Any other setting by its name, such as ``model``, ``base_url``, ``fallback`` or ``max_cost``.
@@ -95,7 +102,7 @@ class Assistant(Library):
             SettingsError: A setting is unknown or can't have its value.
             LoadError: The papers can't be read.
             StoreError: The index is missing, damaged beyond mending, or locked.
-            EmbedderError, PluginError: The embedder or backend can't be loaded.
+            EmbedderError, PluginError: The embedder, backend or check can't be loaded.
             BackendAuthError: The backend has no key, and there is no fallback.
         """
         from rag_assistant.embedders.resolve import resolve_embedder
@@ -109,6 +116,7 @@ class Assistant(Library):
             "backend": backend if isinstance(backend, str) else None,
             "embedder": embedder if isinstance(embedder, str) else None,
             "lock_timeout": lock_timeout,
+            "check": check if isinstance(check, str) else None,
         }
         chosen = settings.replaced(**given) if settings is not None else Settings.load(**given)
         budget = Budget(chosen)
@@ -126,8 +134,21 @@ class Assistant(Library):
             )
         encoder = resolve_embedder(chosen.embedder if embedder is None or isinstance(embedder, str) else embedder)
         reorder = _resolve_rerank(rerank if rerank is not None else chosen.rerank)
+        wanted = chosen.check if check is None or isinstance(check, str) else check
+        # Where the fallback stands in for a model, that model can't check either; the abstracts' own words need none.
+        further = None if wanted is None or writer is fallback else resolve_check(wanted, chosen, writer)
         opened = _open_index(chosen, encoder, progress)
-        made = cls(chosen, encoder, writer, opened, fallback=fallback, budget=budget, rerank=reorder, progress=progress)
+        made = cls(
+            chosen,
+            encoder,
+            writer,
+            opened,
+            fallback=fallback,
+            budget=budget,
+            check=further,
+            rerank=reorder,
+            progress=progress,
+        )
         made._snapshots.notices += [notice] if notice else []
         return made
 
@@ -304,8 +325,19 @@ class Assistant(Library):
         if wanted not in get_args(Length):
             raise InputError(f"{wanted!r} is no length.", hint=f"use one of {', '.join(get_args(Length))}")
         purse, number = self._budget.answer(), k or self._settings.k
-        trusts = self._settings.trust_model
-        return Run(retriever, self._backend, self._fallback, purse, question, history, number, filters, wanted, trusts)
+        return Run(
+            retriever,
+            self._backend,
+            self._fallback,
+            purse,
+            question,
+            history,
+            number,
+            filters,
+            wanted,
+            self._settings.trust_model,
+            self._check,
+        )
 
     def _events(
         self, question: str, history: Sequence[Turn], k: int | None, filters: Filters | None, length: Length | None

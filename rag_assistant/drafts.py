@@ -76,11 +76,19 @@ class Rewritten:
 
 
 @dataclass(frozen=True, slots=True)
+class Doubted:
+    """A further check doesn't find the statement ``at`` this place of the answer in what it cites, and why."""
+
+    at: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class Notice:
     """What the user should know about how the answer came to be."""
 
     text: str
 
 
-Piece = Frame | Draft | Missing | Matched | Notice | Refusal | Rewritten | Usage
+Piece = Frame | Draft | Doubted | Missing | Matched | Notice | Refusal | Rewritten | Usage
 """What backends yield, in order."""

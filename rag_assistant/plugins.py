@@ -15,7 +15,7 @@ from typing import Any, Literal, get_args
 
 from rag_assistant.errors import PluginError
 
-Kind = Literal["backend", "embedder", "reranker"]
+Kind = Literal["backend", "check", "embedder", "reranker"]
 
 BUILTINS: Mapping[str, Mapping[str, str]] = MappingProxyType(
     {
@@ -28,6 +28,7 @@ BUILTINS: Mapping[str, Mapping[str, str]] = MappingProxyType(
                 "openai-like": "rag_assistant.backends.openai_like:OpenAILikeBackend",
             }
         ),
+        "check": MappingProxyType({"model": "rag_assistant.checks.model:ModelCheck"}),
         "embedder": MappingProxyType(
             {
                 "minilm": "rag_assistant.embedders.minilm:MiniLM",
@@ -44,7 +45,7 @@ def plugin_names(kind: Kind) -> tuple[str, ...]:
     """Every name of that kind that is installed, sorted.
 
     Args:
-        kind: ``backend``, ``embedder`` or ``reranker``; the entry-point group is ``rag_assistant.<kind>s``.
+        kind: ``backend``, ``check``, ``embedder`` or ``reranker``; the entry-point group is ``rag_assistant.<kind>s``.
     """
     group = _group(kind)
     return tuple(sorted({*BUILTINS[kind], *(entry.name for entry in entry_points(group=group))}))
@@ -56,7 +57,7 @@ def load_plugin(kind: Kind, name: str) -> Any:
     A built-in's name can't be taken over by another package.
 
     Args:
-        kind: ``backend``, ``embedder`` or ``reranker``.
+        kind: ``backend``, ``check``, ``embedder`` or ``reranker``.
         name: An entry point's name in the group ``rag_assistant.<kind>s``, or ``package.module:Attribute``.
 
     Raises:

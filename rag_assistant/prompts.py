@@ -23,7 +23,7 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 from rag_assistant.bundled import bundled
 from rag_assistant.errors import InputError
 from rag_assistant.evidence import Evidence
-from rag_assistant.types import Length, PromptInfo, Turn
+from rag_assistant.types import Length, Paper, PromptInfo, Turn
 
 SENTINEL = "NOT_IN_ABSTRACTS"
 """What a model writes when the abstracts tell nothing of what is asked."""
@@ -126,6 +126,30 @@ def render_rewrite(question: str, turns: Sequence[Turn], *, folder: Path | None 
     told = [question, *(text for turn in last for text in turn)]
     values = {"question": as_data(question), "turns": said, "nonce": _nonce(told)}
     return render_prompt("rewrite", values, folder=folder)
+
+
+def render_check(
+    statement: str, quotes: Sequence[str], papers: Sequence[Paper], *, folder: Path | None = None
+) -> Rendered:
+    """The prompt that asks whether quotes say what a statement says.
+
+    Args:
+        statement: Without markers.
+        quotes: The sentences it cites.
+        papers: The papers these stand in.
+        folder: As in :func:`render_answer`.
+
+    Raises:
+        InputError: As in :func:`render_answer`.
+    """
+    titles = [paper.title for paper in papers]
+    values = {
+        "statement": as_data(statement),
+        "titles": tuple(map(as_data, titles)),
+        "quotes": tuple(map(as_data, quotes)),
+        "nonce": _nonce([statement, *titles, *quotes]),
+    }
+    return render_prompt("check", values, folder=folder)
 
 
 def render_prompt(name: str, values: Mapping[str, object], *, folder: Path | None = None) -> Rendered:

@@ -65,6 +65,7 @@ class Settings(BaseSettings):
             takes.
         prompts: Folder of own prompts for models; one that isn't there is the bundled one.
         rerank: A postprocessor that reorders what was found; ``None`` is none.
+        check: What else looks at each statement: an installed check's name or ``package.module:Class``.
         api_key: From ``RAG_API_KEY``; from ``OPENAI_API_KEY`` only where ``base_url`` is not set, so that a key for
             one provider never goes to another.
     """
@@ -93,6 +94,7 @@ class Settings(BaseSettings):
     lock_timeout: float | None = Field(None, ge=0, allow_inf_nan=False)
     prompts: Path | None = None
     rerank: str | None = None
+    check: str | None = Field(None, min_length=1)
     api_key: SecretStr | None = None
 
     _sources: dict[str, str] = PrivateAttr(default_factory=dict)

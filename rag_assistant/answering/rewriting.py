@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
+from rag_assistant.backends.replies import without_reasoning
 from rag_assistant.conversation import Standalone
 from rag_assistant.questions.form import clean, is_content
 from rag_assistant.types import Turn
@@ -17,7 +18,6 @@ _OWN_SHARE = 0.5
 _LEAD_IN = re.compile(
     r"^\W*(?:(?:the\s+)?(?:last\s+)?(?:rewritten|stand-?alone)?\s*question\s*(?:,[^:]{0,40})?:)\s*", re.I
 )
-_THINKING = re.compile(r"<(think|thinking|reasoning)>.*?(?:</\1>|\Z)|\A.*?</(?:think|thinking|reasoning)>", re.S | re.I)
 
 
 def needs_model(alone: Standalone, asked: str) -> bool:
@@ -35,7 +35,7 @@ def reworded(alone: Standalone, asked: str, reply: str, turns: Sequence[Turn]) -
         reply: What the model wrote.
         turns: What was said before.
     """
-    lines = [line for line in _THINKING.sub("", reply).splitlines() if line.strip()]
+    lines = [line for line in without_reasoning(reply).splitlines() if line.strip()]
     text = clean(_LEAD_IN.sub("", lines[0])).strip("\"'“”*` ") if lines else ""
     words = _words(text)
     if not words or len(text) > LONGEST or len(lines) > 1:

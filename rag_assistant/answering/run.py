@@ -9,10 +9,12 @@ from dataclasses import dataclass, field, replace
 
 from rag_assistant.answering.budget import Purse
 from rag_assistant.answering.calls import Call, Calls, RewriteCall
+from rag_assistant.answering.checking import Checking
 from rag_assistant.answering.early_refusal import early_refusal
 from rag_assistant.answering.rewriting import needs_model, reworded
 from rag_assistant.answering.withholding import NOTICE, withheld
 from rag_assistant.backends.base import Backend, Prompt, Rewrites
+from rag_assistant.checks.base import Check
 from rag_assistant.conversation import Standalone, stand_alone
 from rag_assistant.drafts import Draft, Frame, Notice, Piece, Refusal, Rewritten
 from rag_assistant.errors import BackendError, BudgetExceeded
@@ -63,6 +65,7 @@ class Run:
     filters: Filters | None = None
     length: Length = "normal"
     trusts_model: bool = False
+    check: Check | None = None
     notices: list[str] = field(default_factory=list)
     _grounder: Grounder = field(default_factory=lambda: Grounder(Evidence((), (), 0)))
     _evidences: list[Evidence] = field(default_factory=list)
@@ -73,6 +76,7 @@ class Run:
     _sent: int = 0
     _prompt: PromptInfo | None = None
     _calls: Calls | None = None
+    _checking: Checking | None = None
     _before: Grounder = field(default_factory=lambda: Grounder(Evidence((), (), 0)))
     _written: int = 0
     _fell_back: int = 0
@@ -101,6 +105,7 @@ class Run:
                     yield from self.add(Frame(self._refusal_text(self._refusals[-1][1], self._evidences[-1])))
                 turns.append((part, self._grounder.text[before:]))
         yield StageEvent("checking")
+        yield from self._check_further()
         final = self._final()
         rest = final.answer.text[len(self._grounder.text) :]
         if rest and not final.replaced:
@@ -135,8 +140,10 @@ class Run:
         Raises:
             BackendError: The one given, where nothing is left to ask.
         """
-        if self._calls is None:  # a follow-up that no model could reword
+        if self._calls is None:  # a follow-up that no model could reword, or a further check
             self.purse.after(Usage(0, 0))
+            if self._checking is not None:
+                self._checking.failed(error)
             return None
         begun = len(self._grounder.text) > len(self._before.text)
         call = self._calls.instead(error, begun=begun)
@@ -217,6 +224,15 @@ class Run:
         yield StageEvent("rewording")
         with self._timed("rewording"):
             yield RewriteCall(self.backend, prompt)
+
+    def _check_further(self) -> Iterator[Call]:
+        """Has the further check look at each statement that may still lose its support."""
+        if self.check is None:
+            return
+        self._checking = Checking(self.check, self.backend, self.purse, self._grounder)
+        with self._timed("checking"):
+            yield from self._checking.calls()
+        self.notices += [notice for notice in (self._checking.notice,) if notice]
 
     def _evidence(self, form: QuestionForm, alone: Standalone) -> Evidence:
         if form.kind == "empty" or alone.unresolved:

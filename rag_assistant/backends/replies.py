@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -13,6 +14,16 @@ from rag_assistant.grounding.reply import Reply
 from rag_assistant.types import Usage
 
 CUT = "The model was stopped at the most it may write; max_tokens (RAG_MAX_TOKENS) lets it write more."
+
+
+_REASONING = re.compile(
+    r"<(think|thinking|reasoning)>.*?(?:</\1>|\Z)|\A.*?</(?:think|thinking|reasoning)>", re.S | re.I
+)
+
+
+def without_reasoning(reply: str) -> str:
+    """A whole reply without what stands in tags such as ``<think>``; the opening one may have been in the prompt."""
+    return _REASONING.sub("", reply)
 
 
 @dataclass(frozen=True, slots=True)

@@ -165,7 +165,7 @@ class WritingBackend(ABC):
         if not prompt.user:
             yield from ExtractiveBackend().stream(prompt)
             return
-        yield from self._read(prompt, AnswerReply(prompt, self.server))
+        yield from self.read(prompt, AnswerReply(prompt, self.server))
 
     async def astream(self, prompt: Prompt) -> AsyncIterator[Piece]:
         """The same, without blocking."""
@@ -174,16 +174,19 @@ class WritingBackend(ABC):
             for piece in ExtractiveBackend().stream(prompt):
                 yield piece
             return
-        async with aclosing(self._aread(prompt, AnswerReply(prompt, self.server))) as pieces:
+        async with aclosing(self.aread(prompt, AnswerReply(prompt, self.server))) as pieces:
             async for piece in pieces:
                 yield piece
 
     def prepare_rewrite(self, question: str, turns: Sequence[Turn]) -> Prompt:
         """The prompt that asks for a follow-up as a question that stands alone."""
-        rendered = render_rewrite(question, turns, folder=self.options.prompts)
+        return self.prompt_of(render_rewrite(question, turns, folder=self.options.prompts), question)
+
+    def prompt_of(self, rendered: Rendered, about: str) -> Prompt:
+        """A rendered prompt that asks for no answer, as one that can be sent; ``about`` is the text it is about."""
         tokens = count_tokens(rendered.system) + count_tokens(rendered.user)
         return Prompt(
-            analyse(question),
+            analyse(about),
             Evidence((), (), 0),
             system=rendered.system,
             user=rendered.user,
@@ -193,15 +196,20 @@ class WritingBackend(ABC):
 
     def rewrite(self, prompt: Prompt) -> Iterator[Piece]:
         """The question, and what it took."""
-        yield from self._read(prompt, QuestionReply(self.server))
+        yield from self.read(prompt, QuestionReply(self.server))
 
     async def arewrite(self, prompt: Prompt) -> AsyncIterator[Piece]:
         """The same, without blocking."""
-        async with aclosing(self._aread(prompt, QuestionReply(self.server))) as pieces:
+        async with aclosing(self.aread(prompt, QuestionReply(self.server))) as pieces:
             async for piece in pieces:
                 yield piece
 
-    def _read(self, prompt: Prompt, reading: ModelReply) -> Iterator[Piece]:
+    def read(self, prompt: Prompt, reading: ModelReply) -> Iterator[Piece]:
+        """Sends a rendered prompt, again where that is refused for now, and yields what the reply is read as.
+
+        Raises:
+            BackendError: The model failed.
+        """
         attempt = 0
         while True:
             while left := self._pause.left():  # another call may have made it longer
@@ -216,7 +224,8 @@ class WritingBackend(ABC):
                 self._failed(error, prompt, attempt, begun=reading.begun)
         yield from reading.finish()
 
-    async def _aread(self, prompt: Prompt, reading: ModelReply) -> AsyncGenerator[Piece]:
+    async def aread(self, prompt: Prompt, reading: ModelReply) -> AsyncGenerator[Piece]:
+        """The same, without blocking the event loop."""
         attempt = 0
         while True:
             while left := self._pause.left():

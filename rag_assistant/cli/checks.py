@@ -81,6 +81,8 @@ def run_checks(state: State, flags: AnswerOptions, *, repair: bool) -> Iterator[
     embedder = embedder_check(settings)
     yield embedder
     yield backend_check(settings)
+    if settings.check is not None:
+        yield further_check(settings)
     yield place_check(settings)
     if embedder.status != "bad":
         yield repaired(state, settings) if repair else index_check(settings)
@@ -120,6 +122,8 @@ def privacy_check(settings: Settings) -> Check:
     speaks_to_server = settings.backend in _SERVER_BACKENDS and settings.server_is_local
     if settings.backend not in _LOCAL_BACKENDS and not speaks_to_server:
         leaving.append(f"questions and the abstracts found go to the backend {settings.backend}")
+    if settings.check not in (None, "model"):
+        leaving.append(f"answers and the sentences they cite go to the check {settings.check}")
     if not leaving:
         server = f"; the model's server is on it: {settings.masked()['base_url']}" if speaks_to_server else ""
         return Check("privacy", "ok", f"nothing leaves this machine{server}")
@@ -154,6 +158,22 @@ def backend_check(settings: Settings) -> Check:
     except RagError as error:
         return Check("backend", "bad", error.message, error.hint)
     return Check("backend", "ok", settings.backend)
+
+
+def further_check(settings: Settings) -> Check:
+    """Whether the further check of statements can be found, and has a model where it asks the backend's."""
+    from rag_assistant.backends.resolve import resolve_backend
+    from rag_assistant.checks.resolve import resolve_check
+    from rag_assistant.plugins import load_plugin
+
+    chosen = settings.check or ""
+    try:
+        load_plugin("check", chosen)
+        if chosen == "model" and settings.backend in (*_SERVER_BACKENDS, "extractive"):
+            resolve_check(chosen, settings, resolve_backend(settings.backend, settings))
+    except RagError as error:
+        return Check("check", "bad", error.message, error.hint)
+    return Check("check", "ok", chosen)
 
 
 def place_check(settings: Settings) -> Check:

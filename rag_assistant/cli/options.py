@@ -118,6 +118,12 @@ class AnswerOptions(IndexOptions):
         str | None,
         typer.Option("--fallback", metavar="NAME", help="What answers if the model fails: extractive."),
     ] = None
+    check: Annotated[
+        str | None,
+        typer.Option(
+            "--check", metavar="NAME", help="A further check of each statement, e.g. model.", show_default="none"
+        ),
+    ] = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from rag_assistant.drafts import Draft, Frame, Label, Matched, Missing, Piece, Refusal
+from rag_assistant.drafts import Doubted, Draft, Frame, Label, Matched, Missing, Piece, Refusal
 from rag_assistant.evidence import Evidence
 from rag_assistant.grounding.support import Verdict, check_abstract, check_bibliography
 from rag_assistant.types import NO_CITATION, Citation, Paper, Quote, QuoteRef, Statement, Usage
@@ -25,6 +25,7 @@ class Grounder:
     refusal: Refusal | None = None
     usage: Usage = field(default_factory=Usage)
     dropped_markers: int = 0
+    _said: list[str] = field(default_factory=list)
     _numbers: dict[str, int] = field(default_factory=dict)
     _quotes: dict[str, list[Quote]] = field(default_factory=dict)
     _papers: dict[str, Paper] = field(default_factory=dict)
@@ -40,6 +41,9 @@ class Grounder:
             self.missing.append(piece.part)
         elif isinstance(piece, Matched):
             self.matched = piece.count
+        elif isinstance(piece, Doubted):
+            doubted = self.statements[piece.at]
+            self.statements[piece.at] = replace(doubted, support="unsupported", reason=piece.reason)
         elif isinstance(piece, Refusal):
             self.refusal = piece
         elif isinstance(piece, Usage):
@@ -53,6 +57,7 @@ class Grounder:
             evidence=evidence or self.evidence,
             statements=list(self.statements),
             missing=list(self.missing),
+            _said=list(self._said),
             _numbers=dict(self._numbers),
             _quotes={key: list(quotes) for key, quotes in self._quotes.items()},
             _papers=dict(self._papers),
@@ -66,6 +71,13 @@ class Grounder:
         """The citations of one statement, as they are so far."""
         return tuple(self._citation(key) for key, number in self._numbers.items() if number in statement.citations)
 
+    def grounds(self, at: int) -> tuple[str, tuple[str, ...], tuple[Paper, ...]]:
+        """Of the statement ``at`` a place its text without markers, its quotes, and the papers that it cites."""
+        statement = self.statements[at]
+        papers = {number: self._papers[key] for key, number in self._numbers.items() if number in statement.citations}
+        quotes = tuple(papers[ref.citation].abstract[ref.start : ref.end] for ref in statement.quotes)
+        return self._said[at], quotes, tuple(papers.values())
+
     def _add_draft(self, draft: Draft) -> str:
         known = [label for label in draft.labels if self._exists(label)]
         self.dropped_markers += len(draft.labels) - len(known)
@@ -77,6 +89,7 @@ class Grounder:
         start = len(self.text) + len(lead)
         text = draft.text + "".join(f" [{number}]" for number in numbers)
         self.text += lead + text
+        self._said.append(draft.text)
         self.statements.append(
             Statement(
                 text,

@@ -85,8 +85,7 @@ def check_abstract(
         quotes = [quote for quote in quotes if not quote.rstrip("\"'”’)*_ ").endswith("?")]
         if not quotes:
             return Verdict("unsupported", "the cited words only ask")
-    said, told = _plain(statement), [_plain(quote) for quote in quotes]
-    if any(said in quote for quote in told):
+    if repeats(statement, quotes):
         return Verdict("supported")
     statement = _without_reference(statement, papers)
     altered = _altered(statement, [*quotes, *(text for paper in papers for text in (paper.abstract, paper.title))])
@@ -110,6 +109,12 @@ def check_abstract(
     if word_recall(statement, [*quotes, *(paper.title for paper in papers)]) < least:
         return Verdict("unsupported", "the cited words don't say this")
     return Verdict("supported")
+
+
+def repeats(statement: str, quotes: Sequence[str]) -> bool:
+    """Whether one of the quotes has the statement word for word."""
+    said = _plain(statement)
+    return any(said in _plain(quote) for quote in quotes)
 
 
 def word_recall(statement: str, quotes: Sequence[str]) -> float:

@@ -89,3 +89,16 @@ def test_a_trace_of_what_failed_is_told_too(rag: Run, server: Script) -> None:
     assert "trace: searching" in done.err
     assert "trace: | <<<PAPERS" in done.err
     assert "refused the key" in done.err
+
+
+def test_a_further_check_by_flag(rag: Run, server: Script) -> None:
+    flags = ("--backend", "openai-like", "--model", "mine", "--base-url", server.url)
+    statement = "DPO keeps its asymptotically decaying gap by tuning the temperature"
+    server.say(f"{statement} [1.s6]. RLHF incurs a constant additional error [1.s6].", "NO", "YES")
+    done = rag("ask", *flags, "--check", "model", "--trace", QUESTION)
+    assert done.code == 0, done.err
+    assert f"{statement}. [1] (not supported: the model doesn't find it" in done.out.replace("\n", " ")
+    assert f"trace: | Statement: {statement}." in done.err
+    for given, status in ((flags, "ok"), ((), "bad")):
+        told = rag("doctor", *given, "--check", "model", "--json").json["checks"]
+        assert [check["status"] for check in told if check["name"] == "check"] == [status]

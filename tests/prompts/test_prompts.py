@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from rag_assistant.bundled import bundled
 from rag_assistant.errors import InputError
-from rag_assistant.prompts import SENTINEL, Rendered, as_data, render_answer, render_rewrite
+from rag_assistant.prompts import SENTINEL, Rendered, as_data, render_answer, render_check, render_rewrite
 from rag_assistant.types import Length
 from tests.grounding.papers import FIRST, SECOND, evidence, found
 
@@ -26,6 +26,7 @@ KNOWN = {
     ("answer-compact", "2"): "0f48441f6e4969350482941b1be7e252d3b196e2566a4ba7fbe6d13cfc5c10cd",
     ("answer-compact", "3"): "cc5493df2de91ef219ea143218a9c83e97b50fe83575155412d6fc7aed4b25b0",
     ("rewrite", "1"): "4c57e8e2e76d17e5041feed987d6ff139abcc3624f0f686650b9eb406447444f",
+    ("check", "1"): "134ffa51711292fb0f6861a03a133f2dc40f63bfbcab6e73a360334477c2a3de",
     ("draft", "1"): "8a309c1832e2c9ba584fe12197d9ca2e8ed27ba4fe64903f10a1e4467867fa58",
     ("judge", "1"): "514bf54550eb3d25e7463fcca074eb0803f3e32357dc1ca8d0ca7b69cd4a151e",
 }
@@ -159,3 +160,17 @@ def test_a_conversation_stays_within_its_fence(question: str, turns: list[tuple[
     assert all(line.startswith(("Question:", "Answer:")) for line in lines)
     assert len(lines) == 2 * min(3, len(turns))
     assert len(after.strip().split("\n")) == 3
+
+
+@settings(deadline=None, max_examples=60)
+@given(HOSTILE, st.lists(HOSTILE, min_size=1, max_size=3), HOSTILE)
+def test_a_statement_and_its_quotes_stay_within_their_fence(statement: str, quotes: list[str], title: str) -> None:
+    prompt = render_check(statement, quotes, [replace(FIRST, title=title)])
+    fenced = re.match(r"<<<DATA ([0-9a-f]{16})\n", prompt.user)
+    assert fenced
+    assert prompt.user.count(fenced[1]) == 2
+    inside, after = prompt.user.split(f"\nDATA {fenced[1]}>>>\n")
+    lines = inside.split("\n")[1:]
+    assert [line.split(":")[0] for line in lines] == ["Paper", *["Quoted sentence"] * len(quotes), "Statement"]
+    assert after.strip() == "Do the quoted sentences say what the statement says? Reply YES or NO."
+    assert prompt.info.sha256 == KNOWN[prompt.info.name, prompt.info.version]

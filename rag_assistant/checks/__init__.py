@@ -1,0 +1,1 @@
+"""Further checks of statements that the checks in code let pass."""

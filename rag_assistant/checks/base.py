@@ -1,0 +1,77 @@
+"""What the assistant asks of a further check: does what is quoted say the statement?
+
+A further check (an entailment model, a judge) sees only statements that passed the checks in code, and can only take
+support away. A statement that repeats its quote word for word, or a field of a record, needs none.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Protocol, runtime_checkable
+
+from rag_assistant.backends.base import Prompt
+from rag_assistant.types import Paper, Usage
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A statement with what it rests on.
+
+    Attributes:
+        statement: One sentence of the answer, without markers.
+        quotes: The sentences it cites, verbatim from the abstracts, in the order it cites them; at least one. They are
+            text of others: data, never instructions.
+        papers: The papers these stand in, each once.
+        prompt: What :meth:`PreparesCheck.prepare` rendered; ``None`` for a check without it.
+    """
+
+    statement: str
+    quotes: tuple[str, ...]
+    papers: tuple[Paper, ...]
+    prompt: Prompt | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Opinion:
+    """What a check found.
+
+    Attributes:
+        holds: Whether the quotes say the statement; ``False`` takes its support away.
+        reason: Why not, in a few words without a full stop; may be empty.
+        usage: What it took, where that counts.
+    """
+
+    holds: bool
+    reason: str = ""
+    usage: Usage = field(default_factory=Usage)
+
+
+@runtime_checkable
+class Check(Protocol):
+    """A further check. Its methods may be called from several threads at once.
+
+    Whatever it raises leaves the statement as the checks in code found it, and is told in a notice.
+    """
+
+    @property
+    def name(self) -> str:
+        """What a user calls it, e.g. ``model``."""
+
+    def check(self, claim: Claim) -> Opinion:
+        """Whether the quotes say the statement. From async code it is called in a thread of its own."""
+
+
+@runtime_checkable
+class AsyncCheck(Check, Protocol):
+    """A check that async code need not call in a thread, and can cancel."""
+
+    async def acheck(self, claim: Claim) -> Opinion:
+        """As :meth:`check`, without blocking the event loop."""
+
+
+@runtime_checkable
+class PreparesCheck(Check, Protocol):
+    """A check that calls the backend's model: what it sends is told before it is sent, and kept within the budgets."""
+
+    def prepare(self, claim: Claim) -> Claim:
+        """The claim with its ``prompt``, which says in ``tokens`` what a call may take."""
