@@ -166,7 +166,7 @@ def test_a_conversation_stays_within_its_fence(question: str, turns: list[tuple[
 @given(HOSTILE, st.lists(HOSTILE, min_size=1, max_size=3), HOSTILE)
 def test_a_statement_and_its_quotes_stay_within_their_fence(statement: str, quotes: list[str], title: str) -> None:
     prompt = render_check(statement, quotes, [replace(FIRST, title=title)])
-    fenced = re.match(r"<<<DATA ([0-9a-f]{16})\n", prompt.user)
+    fenced = re.match(r"<<<DATA ([a-z]{16})\n", prompt.user)
     assert fenced
     assert prompt.user.count(fenced[1]) == 2
     inside, after = prompt.user.split(f"\nDATA {fenced[1]}>>>\n")
