@@ -25,7 +25,7 @@ from scipy.optimize import minimize
 from scipy.stats import rankdata
 
 from rag_assistant import Filters
-from rag_assistant.answering.run import query_of
+from rag_assistant.answering.searching import query_of
 from rag_assistant.bundled import bundled
 from rag_assistant.conversation import stand_alone
 from rag_assistant.embedders.minilm import MiniLM

@@ -59,6 +59,21 @@ class Matched:
 
 
 @dataclass(frozen=True, slots=True)
+class Picked:
+    """Which papers of a batch a model takes into a list.
+
+    Attributes:
+        labels: One for each paper that belongs, in their order.
+        judged: Of how many papers, from the first on, the reply tells whether they belong; none where it can't be read.
+        unknown: How many labels named nothing that was sent.
+    """
+
+    labels: tuple[Label, ...]
+    judged: int
+    unknown: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Refusal:
     """No answer, and why: the status, the words that were looked for, and a sentence for people where the standard one
     doesn't fit."""
@@ -90,5 +105,5 @@ class Notice:
     text: str
 
 
-Piece = Frame | Draft | Doubted | Missing | Matched | Notice | Refusal | Rewritten | Usage
+Piece = Frame | Draft | Doubted | Missing | Matched | Notice | Picked | Refusal | Rewritten | Usage
 """What backends yield, in order."""

@@ -28,6 +28,9 @@ from rag_assistant.types import Length, Paper, PromptInfo, Turn
 SENTINEL = "NOT_IN_ABSTRACTS"
 """What a model writes when the abstracts tell nothing of what is asked."""
 
+NONE_BELONGS = "NONE"
+"""What a model writes when no paper belongs in a list."""
+
 LEFT_OUT = "(left out: an instruction, not a finding)"
 """What stands in a prompt for a sentence that tells its reader what to do."""
 
@@ -87,25 +90,34 @@ def render_answer(
     Raises:
         InputError: The file has no version or block, or names a variable that isn't given; there is no such folder.
     """
-    papers = tuple(
-        PromptPaper(
-            number,
-            as_data(found.hit.paper.title),
-            as_data(_authors(found.hit.paper.authors)),
-            found.hit.paper.year,
-            tuple(LEFT_OUT if sentence.orders else as_data(sentence.passage.text) for sentence in found.sentences),
-        )
-        for number, found in enumerate(evidence.papers, start=1)
-    )
-    told = [question, *(paper.hit.paper.title + paper.hit.paper.abstract for paper in evidence.papers)]
     values = {
         "question": as_data(question),
-        "papers": papers,
-        "nonce": _nonce(told),
+        "papers": _papers(evidence),
+        "nonce": _nonce([question, *_texts(evidence)]),
         "sentinel": SENTINEL,
         "length": length,
     }
     return render_prompt("answer-compact" if compact else "answer", values, folder=folder)
+
+
+def render_list(question: str, evidence: Evidence, *, folder: Path | None = None) -> Rendered:
+    """The prompt that asks which papers belong in a list.
+
+    Args:
+        question: The stand-alone question that asks for one.
+        evidence: As in :func:`render_answer`.
+        folder: As in :func:`render_answer`.
+
+    Raises:
+        InputError: As in :func:`render_answer`.
+    """
+    values = {
+        "question": as_data(question),
+        "papers": _papers(evidence),
+        "nonce": _nonce([question, *_texts(evidence)]),
+        "sentinel": NONE_BELONGS,
+    }
+    return render_prompt("list", values, folder=folder)
 
 
 def render_rewrite(question: str, turns: Sequence[Turn], *, folder: Path | None = None) -> Rendered:
@@ -190,6 +202,23 @@ def as_data(text: str) -> str:
     without anything that looks like one of our labels."""
     visible = "".join(" " if unicodedata.category(character)[0] == "C" else character for character in text)
     return re.sub(r"\s+", " ", _LABEL_LIKE.sub(r"(\1)", visible)).strip()
+
+
+def _papers(evidence: Evidence) -> tuple[PromptPaper, ...]:
+    return tuple(
+        PromptPaper(
+            number,
+            as_data(found.hit.paper.title),
+            as_data(_authors(found.hit.paper.authors)),
+            found.hit.paper.year,
+            tuple(LEFT_OUT if sentence.orders else as_data(sentence.passage.text) for sentence in found.sentences),
+        )
+        for number, found in enumerate(evidence.papers, start=1)
+    )
+
+
+def _texts(evidence: Evidence) -> list[str]:
+    return [paper.hit.paper.title + paper.hit.paper.abstract for paper in evidence.papers]
 
 
 def _nonce(told: list[str]) -> str:

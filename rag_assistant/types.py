@@ -295,7 +295,8 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class StageEvent:
-    """Work has reached a stage: ``searching``, ``rewording``, ``reading``, ``writing`` or ``checking``.
+    """Work has reached a stage: ``searching``, ``rewording``, ``reading``, ``judging`` (papers of a list), ``writing``
+    or ``checking``.
 
     ``detail`` is for people.
     """

@@ -11,20 +11,22 @@ from rag_assistant.answering.budget import Purse
 from rag_assistant.answering.calls import Call, Calls, RewriteCall
 from rag_assistant.answering.checking import Checking
 from rag_assistant.answering.early_refusal import early_refusal
+from rag_assistant.answering.listing import Listing
 from rag_assistant.answering.rewriting import needs_model, reworded
+from rag_assistant.answering.searching import search
 from rag_assistant.answering.withholding import NOTICE, withheld
-from rag_assistant.backends.base import Backend, Prompt, Rewrites
+from rag_assistant.backends.base import Backend, Lists, Prompt, Rewrites
 from rag_assistant.checks.base import Check
-from rag_assistant.conversation import Standalone, stand_alone
-from rag_assistant.drafts import Draft, Frame, Notice, Piece, Refusal, Rewritten
+from rag_assistant.conversation import stand_alone
+from rag_assistant.drafts import Draft, Frame, Notice, Picked, Piece, Refusal, Rewritten
 from rag_assistant.errors import BackendError, BudgetExceeded
 from rag_assistant.evidence import Evidence, heaviest
 from rag_assistant.grounding.gate import judge
 from rag_assistant.grounding.ground import Grounder
 from rag_assistant.grounding.orders import without_orders
 from rag_assistant.grounding.refusals import refusal_text
-from rag_assistant.questions.form import BIBLIOGRAPHY_WORDS, MAX_QUESTION, QuestionForm, analyse, parts
-from rag_assistant.retrieval.retriever import Query, Retriever, hits_of
+from rag_assistant.questions.form import MAX_QUESTION, QuestionForm, analyse, parts
+from rag_assistant.retrieval.retriever import Retriever, hits_of
 from rag_assistant.types import (
     Answer,
     Event,
@@ -44,7 +46,6 @@ from rag_assistant.types import (
 
 MAX_PARTS = 6
 NEAREST = 3
-REPLACED_WEIGHT = 0.6
 
 
 @dataclass(slots=True)
@@ -77,6 +78,7 @@ class Run:
     _prompt: PromptInfo | None = None
     _calls: Calls | None = None
     _checking: Checking | None = None
+    _listing: Listing | None = None
     _before: Grounder = field(default_factory=lambda: Grounder(Evidence((), (), 0)))
     _written: int = 0
     _fell_back: int = 0
@@ -123,6 +125,9 @@ class Run:
         if isinstance(piece, Notice):
             self.notices.append(piece.text)
             return
+        if isinstance(piece, Picked) and self._listing is not None:
+            self._listing.add(piece)
+            return
         if isinstance(piece, Usage):
             piece = self.purse.after(piece)
         grounder = self._grounder
@@ -140,6 +145,8 @@ class Run:
         Raises:
             BackendError: The one given, where nothing is left to ask.
         """
+        if self._listing is not None:
+            return self._listing.instead(error)
         if self._calls is None:  # a follow-up that no model could reword, or a further check
             self.purse.after(Usage(0, 0))
             if self._checking is not None:
@@ -164,7 +171,7 @@ class Run:
             self._standalone.append(alone.text)
             if form.cut or len(self.question) > MAX_QUESTION * 4:
                 self.notices.append(f"The question is long: its first {MAX_QUESTION:,} characters were searched with.")
-            evidence = without_orders(self._evidence(form, alone), form.text)
+            evidence = without_orders(search(self.retriever, form, alone, self.k, self.filters), form.text)
         self._evidences.append(evidence)
         if form.kind not in ("bibliography", "empty") and evidence.papers:
             judged = (
@@ -179,7 +186,11 @@ class Run:
             self._refusals.append((part, refusal))
             return
         yield StageEvent("reading", f"{len(evidence.papers)} papers")
-        self._calls = Calls(self.backend, self.fallback, self.purse, Prompt(form, evidence, self.length))
+        prompt = Prompt(form, evidence, self.length)
+        if form.kind == "list" and isinstance(self.backend, Lists) and evidence.words:
+            yield from self._list(prompt)
+            return
+        self._calls = Calls(self.backend, self.fallback, self.purse, prompt)
         call = self._calls.first()
         self._grounder.evidence = call.prompt.evidence
         self._before, self._refused = self._grounder.copy(), len(self._refusals)
@@ -213,6 +224,21 @@ class Run:
         self._refusals.append((part, refusal))
         self.notices.append(NOTICE)
 
+    def _list(self, prompt: Prompt) -> Iterator[Event | Call]:
+        """Has the papers of a list judged, and tells it."""
+        listing = self._listing = Listing(self.backend, self.fallback, self.purse, prompt)
+        with self._timed("judging"):
+            yield from listing.steps()
+        self._listing = None
+        self._written += 1
+        self._fell_back += listing.fell_back
+        self._sent += listing.sent
+        self._prompt = listing.info or self._prompt
+        self._grounder.dropped_markers += listing.unknown
+        self.notices += listing.notices
+        for piece in () if listing.fell_back else listing.pieces():
+            yield from self.add(piece)
+
     def _rewording(self, backend: Rewrites, part: str, turns: list[Turn]) -> Iterator[Event | Call]:
         """Has a follow-up reworded, where the budget allows that."""
         self._reworded = ""
@@ -233,26 +259,6 @@ class Run:
         with self._timed("checking"):
             yield from self._checking.calls()
         self.notices += [notice for notice in (self._checking.notice,) if notice]
-
-    def _evidence(self, form: QuestionForm, alone: Standalone) -> Evidence:
-        if form.kind == "empty" or alone.unresolved:
-            return Evidence((), (), len(self.retriever.papers(self.filters)))
-        if form.field == "papers_by":
-            return self.retriever.records(self.filters)
-        scan = form.kind == "list"
-        query = query_of(alone)
-        if form.kind == "bibliography":
-            query = replace(query, ignored=BIBLIOGRAPHY_WORDS)
-        if alone.only_focus:
-            in_reach = {paper.id for paper in self.retriever.papers(self.filters)}
-            focus = tuple(paper_id for paper_id in alone.focus if paper_id in in_reach)
-            if not focus:  # the paper that is meant is not among those that may be asked
-                return Evidence((), (), 0)
-            narrowed = replace(self.filters or Filters(), ids=focus)
-            return replace(self.retriever.retrieve(query, k=self.k, filters=narrowed), considered=len(in_reach))
-        return self.retriever.retrieve(
-            query, k=len(self.retriever.all_papers) if scan else self.k, filters=self.filters, scan=scan
-        )
 
     def _hit_limit(self, form: QuestionForm) -> int:
         return 0 if form.field == "papers_by" else self.k
@@ -331,10 +337,3 @@ class Run:
     def _refusal_text(self, refusal: Refusal, evidence: Evidence) -> str:
         nearest = tuple(paper.hit.paper for paper in evidence.papers[:NEAREST] if paper.hit.passage.text)
         return refusal_text(refusal, nearest, evidence.considered)
-
-
-def query_of(alone: Standalone) -> Query:
-    """What is searched for a question that was made to stand alone."""
-    weight = REPLACED_WEIGHT if alone.replaced else None
-    query = Query(alone.text, alone.carried, frozenset(alone.focus))
-    return query if weight is None else replace(query, carried_weight=weight)

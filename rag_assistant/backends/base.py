@@ -78,6 +78,28 @@ class Rewrites(Protocol):
 
 
 @runtime_checkable
+class Lists(Protocol):
+    """A backend that also judges which papers belong in a list, some papers a call."""
+
+    def prepare_list(self, prompt: Prompt) -> Prompt:
+        """The prompt that asks about the first of its papers, as many as are judged in one call.
+
+        Raises:
+            BackendContextTooLong: Not even one sentence fits.
+        """
+
+    def pick(self, prompt: Prompt) -> Iterator[Piece]:
+        """One :class:`Picked`, and what it took.
+
+        Raises:
+            BackendError: The model failed.
+        """
+
+    def apick(self, prompt: Prompt) -> AsyncIterator[Piece]:
+        """The same, without blocking the event loop."""
+
+
+@runtime_checkable
 class Prepares(Protocol):
     """A backend that has a prompt rendered before it is asked, so that the answer tells which and what was sent."""
 

@@ -6,9 +6,10 @@ from abc import abstractmethod
 from collections.abc import AsyncIterator, Iterator
 from typing import TYPE_CHECKING, Any
 
+from rag_assistant.backends.calling import Request
 from rag_assistant.backends.chat_errors import not_a_stream, typed_errors
 from rag_assistant.backends.replies import Delta
-from rag_assistant.backends.writing import Request, WritingBackend
+from rag_assistant.backends.writing import WritingBackend
 from rag_assistant.types import Usage
 
 if TYPE_CHECKING:

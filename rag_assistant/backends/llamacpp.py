@@ -10,8 +10,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from rag_assistant.backends.calling import Options, Request
 from rag_assistant.backends.replies import Delta
-from rag_assistant.backends.writing import Options, Request, WritingBackend
+from rag_assistant.backends.writing import WritingBackend
 from rag_assistant.errors import BackendContextTooLong, BackendError, PluginError, SettingsError
 from rag_assistant.settings import Settings
 from rag_assistant.types import Usage

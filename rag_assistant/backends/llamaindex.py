@@ -10,9 +10,10 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from rag_assistant.backends.calling import Options, Request
 from rag_assistant.backends.chat_errors import foreign, typed_errors
 from rag_assistant.backends.replies import Delta
-from rag_assistant.backends.writing import Options, Request, WritingBackend
+from rag_assistant.backends.writing import WritingBackend
 from rag_assistant.errors import BackendError, PluginError, SettingsError
 from rag_assistant.plugins import load_plugin
 from rag_assistant.settings import FROM_OPENAI, Settings

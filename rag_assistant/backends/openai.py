@@ -7,11 +7,11 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import aclosing
 from typing import TYPE_CHECKING
 
+from rag_assistant.backends.calling import Options, Request
 from rag_assistant.backends.chat import ChatBackend
 from rag_assistant.backends.chat_errors import typed_errors
 from rag_assistant.backends.replies import Delta
 from rag_assistant.backends.responses import delta, needs_responses, parameters
-from rag_assistant.backends.writing import Options, Request
 from rag_assistant.errors import BackendAuthError
 from rag_assistant.settings import Settings
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from rag_assistant.backends.calling import Options
 from rag_assistant.backends.chat import ChatBackend
 from rag_assistant.backends.chat_errors import typed_errors
-from rag_assistant.backends.writing import Options
 from rag_assistant.errors import BackendError, BackendTimeout, BackendUnreachable, SettingsError
 from rag_assistant.settings import FROM_OPENAI, Settings
 

@@ -57,6 +57,21 @@ def fitting(
     return best
 
 
+def first_papers(
+    form: QuestionForm, evidence: Evidence, room: int, render: Callable[[Evidence], Rendered], *, most: int
+) -> tuple[Evidence, Rendered] | None:
+    """The evidence with as many of its first papers, whole, as a prompt of ``room`` tokens holds, ``most`` at most.
+
+    Of a paper that is too long by itself the most useful sentences. ``None`` when not even one sentence fits.
+    """
+    for count in range(min(most, len(evidence.papers)), 0, -1):
+        part = replace(evidence, papers=evidence.papers[:count])
+        rendered = render(part)
+        if _size(rendered) <= room:
+            return part, rendered
+    return fitting(form, replace(evidence, papers=evidence.papers[:1]), room, render)
+
+
 def _size(rendered: Rendered) -> int:
     return count_tokens(rendered.system) + count_tokens(rendered.user)
 

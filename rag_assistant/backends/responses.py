@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from rag_assistant.backends.calling import Options, Request
 from rag_assistant.backends.chat_errors import broken_off
 from rag_assistant.backends.replies import Delta
-from rag_assistant.backends.writing import Options, Request
 from rag_assistant.types import Usage
 
 _ONLY = re.compile(r"(?:o\d|gpt-\d+(?:\.\d+)?)\S*-(?:pro|codex|deep-research)\b|codex-|computer-use")

@@ -100,7 +100,7 @@ def watched(
     with Draft() as draft:
         for event in stream.events():
             if isinstance(event, StageEvent):
-                draft.stage(event.stage)
+                draft.stage(f"{event.stage} {event.detail}".rstrip())
             elif isinstance(event, TextEvent):
                 draft.add(event.text)
     return stream.answer

@@ -76,9 +76,9 @@ class Draft:
     ) -> None:
         self._live.stop()
 
-    def stage(self, name: str) -> None:
+    def stage(self, told: str) -> None:
         """What is being done, until text comes."""
-        self._stage = one_line(name)
+        self._stage = one_line(told)
         self._show()
 
     def add(self, piece: str) -> None:

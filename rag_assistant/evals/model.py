@@ -5,8 +5,9 @@ from __future__ import annotations
 import time
 from contextlib import closing
 
+from rag_assistant.backends.calling import Request
 from rag_assistant.backends.resolve import resolve_backend
-from rag_assistant.backends.writing import Request, WritingBackend
+from rag_assistant.backends.writing import WritingBackend
 from rag_assistant.errors import BackendError, PluginError
 from rag_assistant.prompts import Rendered
 from rag_assistant.settings import Settings

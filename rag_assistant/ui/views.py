@@ -24,6 +24,7 @@ _STAGES = {
     "searching": "Searching the papers",
     "rewording": "Wording the question in full",
     "reading": "Reading",
+    "judging": "Judging",
     "writing": "Writing",
     "checking": "Checking each sentence",
 }

@@ -29,6 +29,7 @@ class Reply:
     kind: str = "application/json"
     headers: tuple[tuple[str, str], ...] = ()
     pause: float = 0.0
+    usage: tuple[int, int] = (7, 3)
 
 
 @dataclass
@@ -84,7 +85,9 @@ def serving() -> Iterator[Script]:
                     return
                 if reply.finish:
                     self._event({"choices": [{"index": 0, "delta": {}, "finish_reason": reply.finish}]})
-                self._event({"choices": [], "usage": {"prompt_tokens": 7, "completion_tokens": 3, "total_tokens": 10}})
+                asked, written = reply.usage
+                usage = {"prompt_tokens": asked, "completion_tokens": written, "total_tokens": asked + written}
+                self._event({"choices": [], "usage": usage})
                 self._chunk(b"data: [DONE]\n\n")
                 self._chunk(b"")
             except (BrokenPipeError, ConnectionResetError):

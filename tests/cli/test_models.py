@@ -82,6 +82,18 @@ def test_a_trace_tells_how_the_answer_came_about(rag: Run, server: Script) -> No
     assert trace["prompts"][0]["user"].endswith("NOT_IN_ABSTRACTS.")
 
 
+def test_a_trace_of_a_list_tells_its_batches(rag: Run, server: Script) -> None:
+    server.say("[1.s1]")
+    flags = ("--backend", "openai-like", "--model", "mine", "--base-url", server.url, "--trace")
+    done = rag("ask", *flags, "--json", "--context-tokens", "2048", "Which papers mention nonconvex losses?")
+    assert done.code == 0, done.err
+    trace = done.json["trace"]
+    judging = [stage["detail"] for stage in trace["stages"] if stage["name"] == "judging"]
+    assert len(judging) == len(trace["prompts"]) == len(server.seen) > 1
+    assert judging[0].startswith("papers 1 to ")
+    assert {prompt["info"]["name"] for prompt in trace["prompts"]} == {"list"}
+
+
 def test_a_trace_of_what_failed_is_told_too(rag: Run, server: Script) -> None:
     server.say(Reply(status=401, raw="{}"))
     done = rag("ask", "--backend", "openai-like", "--model", "m", "--base-url", server.url, "--trace", QUESTION)

@@ -14,7 +14,15 @@ from hypothesis import strategies as st
 
 from rag_assistant.bundled import bundled
 from rag_assistant.errors import InputError
-from rag_assistant.prompts import SENTINEL, Rendered, as_data, render_answer, render_check, render_rewrite
+from rag_assistant.prompts import (
+    SENTINEL,
+    Rendered,
+    as_data,
+    render_answer,
+    render_check,
+    render_list,
+    render_rewrite,
+)
 from rag_assistant.types import Length
 from tests.grounding.papers import FIRST, SECOND, evidence, found
 
@@ -25,6 +33,7 @@ KNOWN = {
     ("answer-compact", "1"): "d1b7c7d929bce39c27fa5fef38767c341ca453bf7a8a6cda0872e5efaa22c368",
     ("answer-compact", "2"): "0f48441f6e4969350482941b1be7e252d3b196e2566a4ba7fbe6d13cfc5c10cd",
     ("answer-compact", "3"): "cc5493df2de91ef219ea143218a9c83e97b50fe83575155412d6fc7aed4b25b0",
+    ("list", "1"): "7700c12183b4455d0e817cdbdfb5e4c2d14cc2aeb8c48cc3aa2ede49ce463531",
     ("rewrite", "1"): "4c57e8e2e76d17e5041feed987d6ff139abcc3624f0f686650b9eb406447444f",
     ("check", "1"): "134ffa51711292fb0f6861a03a133f2dc40f63bfbcab6e73a360334477c2a3de",
     ("draft", "1"): "8a309c1832e2c9ba584fe12197d9ca2e8ed27ba4fe64903f10a1e4467867fa58",
@@ -38,14 +47,21 @@ def rendered(
     title: str = SECOND.title,
     question: str = "What is CTMA?",
     *,
-    compact: bool = False,
+    name: str = "answer",
 ) -> Rendered:
     papers = evidence(found(FIRST), found(replace(SECOND, abstract=abstract, title=title)))
-    return render_answer(question, papers, compact=compact)
+    if name == "list":
+        return render_list(question, papers)
+    return render_answer(question, papers, compact=name == "answer-compact")
 
 
 def test_bytes_change_with_the_version_only() -> None:
-    for info in (rendered().info, rendered(compact=True).info, render_rewrite("Why?", [("What?", "That.")]).info):
+    for info in (
+        rendered().info,
+        rendered(name="answer-compact").info,
+        rendered(name="list").info,
+        render_rewrite("Why?", [("What?", "That.")]).info,
+    ):
         assert KNOWN[info.name, info.version] == info.sha256
     paths = list(bundled("prompts").glob("*.jinja"))
     assert {path.stem for path in paths} == {name for name, _ in KNOWN}
@@ -80,7 +96,8 @@ def fence(prompt: Rendered) -> str:
     return found_fence[1]
 
 
-USUAL_SYSTEM = {compact: re.sub(r"\b[a-z]{16}\b", "", rendered(compact=compact).system) for compact in (False, True)}
+NAMES = ("answer", "answer-compact", "list")
+USUAL_SYSTEM = {name: re.sub(r"\b[a-z]{16}\b", "", rendered(name=name).system) for name in NAMES}
 
 
 def test_the_fence_is_another_each_time() -> None:
@@ -100,20 +117,20 @@ HOSTILE = st.text() | st.sampled_from(
 
 
 @settings(deadline=None, max_examples=80)
-@given(HOSTILE, HOSTILE, HOSTILE, st.booleans())
-def test_no_text_gets_out_of_its_line_or_its_fence(abstract: str, title: str, question: str, compact: bool) -> None:
-    prompt = rendered(f"Begins. {abstract} Ends.", title, question, compact=compact)
+@given(HOSTILE, HOSTILE, HOSTILE, st.sampled_from(NAMES))
+def test_no_text_gets_out_of_its_line_or_its_fence(abstract: str, title: str, question: str, name: str) -> None:
+    prompt = rendered(f"Begins. {abstract} Ends.", title, question, name=name)
     nonce = fence(prompt)
     assert prompt.user.count(nonce) == 2
     inside, after = prompt.user.split(f"\nPAPERS {nonce}>>>\n")
     lines = [line for line in inside.split("\n")[1:] if line]
     assert all(re.match(r"Paper [12]: |\[[12]\.s\d+\] ", line) for line in lines), lines
     assert sum(line.startswith("Paper ") for line in lines) == 2
-    assert len(after.strip().split("\n")) == 3
+    assert len([line for line in after.split("\n") if line]) == 2
     assert not re.search(
         r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2066-\u2069\U000e0000-\U000e007f]", inside
     )
-    assert prompt.system.replace(nonce, "") == USUAL_SYSTEM[compact]
+    assert prompt.system.replace(nonce, "") == USUAL_SYSTEM[name]
 
 
 def test_a_label_in_a_passage_is_no_label() -> None:

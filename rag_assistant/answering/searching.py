@@ -1,0 +1,40 @@
+"""From a question that stands alone to the evidence for it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from rag_assistant.conversation import Standalone
+from rag_assistant.evidence import Evidence
+from rag_assistant.questions.form import BIBLIOGRAPHY_WORDS, QuestionForm
+from rag_assistant.retrieval.retriever import Query, Retriever
+from rag_assistant.types import Filters
+
+REPLACED_WEIGHT = 0.6
+
+
+def search(retriever: Retriever, form: QuestionForm, alone: Standalone, k: int, filters: Filters | None) -> Evidence:
+    """What is found for a question: of a list all that may be on the topic, else the ``k`` best papers."""
+    if form.kind == "empty" or alone.unresolved:
+        return Evidence((), (), len(retriever.papers(filters)))
+    if form.field == "papers_by":
+        return retriever.records(filters)
+    scan = form.kind == "list"
+    query = query_of(alone)
+    if form.kind == "bibliography":
+        query = replace(query, ignored=BIBLIOGRAPHY_WORDS)
+    if alone.only_focus:
+        in_reach = {paper.id for paper in retriever.papers(filters)}
+        focus = tuple(paper_id for paper_id in alone.focus if paper_id in in_reach)
+        if not focus:  # the paper that is meant is not among those that may be asked
+            return Evidence((), (), 0)
+        narrowed = replace(filters or Filters(), ids=focus)
+        return replace(retriever.retrieve(query, k=k, filters=narrowed), considered=len(in_reach))
+    return retriever.retrieve(query, k=len(retriever.all_papers) if scan else k, filters=filters, scan=scan)
+
+
+def query_of(alone: Standalone) -> Query:
+    """What is searched for a question that was made to stand alone."""
+    weight = REPLACED_WEIGHT if alone.replaced else None
+    query = Query(alone.text, alone.carried, frozenset(alone.focus))
+    return query if weight is None else replace(query, carried_weight=weight)

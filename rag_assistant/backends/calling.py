@@ -1,0 +1,182 @@
+"""How a model is called, whatever for: options, retries, pauses, and what its refusals teach about its context."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from abc import ABC, abstractmethod
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator
+from contextlib import aclosing, closing
+from dataclasses import dataclass
+from pathlib import Path
+
+from rag_assistant.backends.base import Prompt
+from rag_assistant.backends.replies import Delta, ModelReply
+from rag_assistant.drafts import Piece
+from rag_assistant.errors import BackendContextTooLong, BackendError
+from rag_assistant.settings import Settings
+
+RETRIES = 2
+LONGEST_WAIT = 60.0
+"""A server that asks for a longer pause than this is not waited for."""
+_FIRST_PAUSE = 0.5
+_ANSWER_SHARE = 4
+"""The answer gets at most this part of a context: a quarter."""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How a model is called.
+
+    Attributes:
+        max_tokens: At most this many are written, reasoning included.
+        temperature: ``None`` leaves it to the server.
+        timeout: Seconds to wait for the next piece.
+        retries: How often a call that was refused for now is repeated, after the time in ``Retry-After`` or a growing
+            pause.
+        context_tokens: How many tokens prompt and answer may have together; ``None`` asks the server.
+        prompts: Folder of own prompts.
+    """
+
+    max_tokens: int = 1024
+    temperature: float | None = 0.0
+    timeout: float = 120.0
+    retries: int = RETRIES
+    context_tokens: int | None = None
+    prompts: Path | None = None
+
+    @classmethod
+    def of(cls, settings: Settings, *, temperature: float | None = 0.0) -> Options:
+        """As the settings say; ``temperature`` where they say nothing."""
+        return cls(
+            max_tokens=settings.max_tokens,
+            temperature=temperature if settings.temperature is None else settings.temperature,
+            timeout=settings.timeout,
+            context_tokens=settings.context_tokens,
+            prompts=settings.prompts,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What a model is sent."""
+
+    system: str
+    user: str
+    max_tokens: int
+
+
+class CallingBackend(ABC):
+    """Calls a model. Subclasses make :class:`Delta` of a :class:`Request`, in two ways.
+
+    Attributes:
+        name: What a user calls the backend.
+        model: What a user calls the model.
+        options: How it is called.
+    """
+
+    name: str
+
+    def __init__(self, model: str, server: str, options: Options) -> None:
+        self.model = model
+        self.options = options
+        self.server = server
+        self._pause = Pause()
+        self._learned: int | None = None
+
+    @abstractmethod
+    def deltas(self, request: Request) -> Iterator[Delta]:
+        """The reply as it comes; closing the generator ends the request.
+
+        Raises:
+            BackendError: The model failed.
+        """
+
+    @abstractmethod
+    def adeltas(self, request: Request) -> AsyncIterator[Delta]:
+        """The same, without blocking the event loop; an async generator."""
+
+    def told_context(self) -> int | None:
+        """How many tokens the model takes, prompt and answer together, where its server tells."""
+        return None
+
+    def context(self) -> int | None:
+        """How many tokens prompt and answer may have together: the setting, else what the server tells; in any case
+        no more than its refusals taught. ``None`` where nothing is known."""
+        known = self.options.context_tokens or self.told_context()
+        return min((limit for limit in (known, self._learned) if limit is not None), default=None)
+
+    def answer_tokens(self, limit: int | None) -> int:
+        """How many tokens may be written where prompt and answer have ``limit`` together."""
+        return self.options.max_tokens if limit is None else min(self.options.max_tokens, limit // _ANSWER_SHARE)
+
+    def read(self, prompt: Prompt, reading: ModelReply) -> Iterator[Piece]:
+        """Sends a rendered prompt, again where that is refused for now, and yields what the reply is read as.
+
+        Raises:
+            BackendError: The model failed.
+        """
+        attempt = 0
+        while True:
+            while left := self._pause.left():  # another call may have made it longer
+                time.sleep(left)
+            try:
+                with closing(self.deltas(self._request(prompt))) as deltas:  # type: ignore[type-var]
+                    for delta in deltas:
+                        yield from reading.add(delta)
+                break
+            except BackendError as error:
+                attempt += 1
+                self._failed(error, prompt, attempt, begun=reading.begun)
+        yield from reading.finish()
+
+    async def aread(self, prompt: Prompt, reading: ModelReply) -> AsyncGenerator[Piece]:
+        """The same, without blocking the event loop."""
+        attempt = 0
+        while True:
+            while left := self._pause.left():
+                await asyncio.sleep(left)
+            try:
+                async with aclosing(self.adeltas(self._request(prompt))) as deltas:  # type: ignore[type-var]
+                    async for delta in deltas:
+                        for piece in reading.add(delta):
+                            yield piece
+                break
+            except BackendError as error:
+                attempt += 1
+                self._failed(error, prompt, attempt, begun=reading.begun)
+        for piece in reading.finish():
+            yield piece
+
+    def _request(self, prompt: Prompt) -> Request:
+        return Request(prompt.system, prompt.user, self.answer_tokens(self.context()))
+
+    def _failed(self, error: BackendError, prompt: Prompt, attempt: int, *, begun: bool) -> None:
+        """Returns if the call is to be repeated, after what is left of the pause; raises the error otherwise."""
+        if isinstance(error, BackendContextTooLong):
+            # The limit is below what was sent, whatever the server calls it: tokens are an estimate here.
+            below = int((0.8 if error.limit else 0.6) * sum(prompt.tokens))
+            self._learned = min(error.limit or below, below)
+            raise error
+        if begun or error.retry_after is None or attempt > self.options.retries or error.retry_after > LONGEST_WAIT:
+            raise error
+        self._pause.hold(error.retry_after or _FIRST_PAUSE * 2 ** (attempt - 1))
+
+
+class Pause:
+    """A time in which no call is made: what a server asks for after one call too many holds back all of them."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._until = 0.0
+
+    def hold(self, seconds: float) -> None:
+        """Lets nobody call before these seconds are over."""
+        with self._lock:
+            self._until = max(self._until, time.monotonic() + seconds)
+
+    def left(self) -> float:
+        """How many seconds are left of it; 0 when calls may be made."""
+        with self._lock:
+            return max(0.0, self._until - time.monotonic())
