@@ -108,9 +108,20 @@ class Calls:
                 if shorter.sentences < self.last.sentences:
                     self.last = shorter
                     return shorter
-        if self._fallback is None or self.last.fell_back:
+        instead = self.from_abstracts(error.message)
+        if instead is None:
             raise error
-        notice = f"{error.message.rstrip('.')}, so this answer comes from the abstracts without a model."
+        return instead
+
+    def from_abstracts(self, why: str) -> Call | None:
+        """The fallback's call; ``None`` where there is none, or it was made already.
+
+        Args:
+            why: What made it necessary, as a sentence.
+        """
+        if self._fallback is None or self.last.fell_back:
+            return None
+        notice = f"{why.rstrip('.')}, so this answer comes from the abstracts without a model."
         self.last = Call(self._fallback, self._whole, notice, fell_back=True)
         return self.last
 

@@ -11,10 +11,10 @@ from rag_assistant.answering.budget import Purse
 from rag_assistant.answering.calls import Call, Calls, RewriteCall
 from rag_assistant.answering.checking import Checking
 from rag_assistant.answering.early_refusal import early_refusal
+from rag_assistant.answering.last_check import NOTHING_HELD, WITHHELD, says_nothing, withheld
 from rag_assistant.answering.listing import Listing
 from rag_assistant.answering.rewriting import needs_model, reworded
 from rag_assistant.answering.searching import search
-from rag_assistant.answering.withholding import NOTICE, withheld
 from rag_assistant.backends.base import Backend, Lists, Prompt, Rewrites
 from rag_assistant.checks.base import Check
 from rag_assistant.conversation import stand_alone
@@ -197,32 +197,55 @@ class Run:
         yield StageEvent("writing")
         with self._timed("writing"):
             yield call
+        if self._calls.last.prompt.user:
+            yield from self._check_last(self._calls, part, form, evidence)
         made = self._calls.last
         self._calls = None
-        if made.prompt.user and not self.trusts_model:
-            self._withhold(part, form, evidence)
         self._written += 1
         self._fell_back += made.fell_back
         self._sent += made.sentences
         self._prompt = made.prompt.info or self._prompt
         self.notices += [notice for notice in (made.notice,) if notice]
 
-    def _withhold(self, part: str, form: QuestionForm, evidence: Evidence) -> None:
-        """Takes back what a model answered to a part, if the abstracts don't say what is asked."""
-        written = self._grounder.text[len(self._before.text) :]
+    def _check_last(self, calls: Calls, part: str, form: QuestionForm, evidence: Evidence) -> Iterator[Call]:
+        """Looks at what a model answered to a part as a whole: takes it back where the abstracts don't say what is
+        asked; where it holds nothing, has the fallback answer, if that can."""
         told = self._grounder.statements[len(self._before.statements) :]
         numbers = {number for statement in told for number in statement.citations}
-        cited = {c.paper.id for c in self._grounder.citations() if c.number in numbers}
-        refusal = withheld(form, evidence, cited) if cited else None
-        if refusal is None:
+        cited = {citation.paper.id for citation in self._grounder.citations() if citation.number in numbers}
+        if says_nothing(form, told):
+            yield from self._fall_back(calls)
+        if not cited or calls.last.fell_back or self.trusts_model:
             return
-        self._draft = f"{self._draft}\n\n{written.strip()}".strip()
-        usage, dropped = self._grounder.usage, self._grounder.dropped_markers
-        self._grounder = self._before.copy()
-        self._grounder.usage, self._grounder.dropped_markers = usage, dropped
-        self._silent = True
-        self._refusals.append((part, refusal))
-        self.notices.append(NOTICE)
+        refusal = withheld(form, evidence, cited)
+        if refusal is not None:
+            self._take_back()
+            self._refusals.append((part, refusal))
+            self.notices.append(WITHHELD)
+
+    def _fall_back(self, calls: Calls) -> Iterator[Call]:
+        made = calls.last
+        call = calls.from_abstracts(NOTHING_HELD)
+        if call is None:
+            return
+        kept, refusals = self._grounder, self._refusals[self._refused :]
+        draft, silent = self._draft, self._silent
+        self._take_back()
+        del self._refusals[self._refused :]
+        self._grounder.evidence = call.prompt.evidence
+        yield call
+        if len(self._refusals) > self._refused:  # there is nothing to be had from the abstracts either
+            self._grounder, self._refusals[self._refused :] = kept, refusals
+            self._draft, self._silent, calls.last = draft, silent, made
+
+    def _take_back(self) -> None:
+        """Drops what was written to a part; what it took stays counted."""
+        written = self._grounder.text[len(self._before.text) :].strip()
+        self._draft = f"{self._draft}\n\n{written}".strip()
+        self._silent = self._silent or bool(written)
+        fresh = self._before.copy()
+        fresh.usage, fresh.dropped_markers = self._grounder.usage, self._grounder.dropped_markers
+        self._grounder = fresh
 
     def _list(self, prompt: Prompt) -> Iterator[Event | Call]:
         """Has the papers of a list judged, and tells it."""

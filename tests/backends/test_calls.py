@@ -271,3 +271,47 @@ def test_a_small_model_gets_the_short_prompt(opened: Open, model: str, prompt: s
     info = opened(model=model).ask(QUESTION).prompt
     assert info is not None
     assert info.name == prompt
+
+
+@pytest.mark.parametrize(
+    ("question", "reply"),
+    [
+        (QUESTION, "NOT_IN_ABSTRACTS"),
+        (QUESTION, "DPO keeps all of its advantage on 97 GPUs [1]."),
+        (TWIN, "DisA is instantiated for two cases of the classifier [1]."),
+    ],
+)
+def test_the_abstracts_answer_where_nothing_of_a_model_holds(
+    opened: Open, server: Script, assistant: Assistant, question: str, reply: str
+) -> None:
+    server.say(reply)
+    asked, plain = opened(fallback="extractive"), assistant.ask(question)
+    assert plain.status == "answered"
+    answer = both(asked, question)
+    assert (answer.status, answer.text, answer.statements) == (plain.status, plain.text, plain.statements)
+    assert answer.notices == (
+        "The model gave no answer that holds, so this answer comes from the abstracts without a model.",
+    )
+    assert (answer.backend, answer.usage.calls) == ("extractive", 1)
+    assert bool(answer.draft) == (reply != "NOT_IN_ABSTRACTS")
+    *before, last = asked.stream(question).events()
+    assert isinstance(last, FinalEvent)
+    assert last.replaced or "".join(e.text for e in before if isinstance(e, TextEvent)) == answer.text
+
+
+@pytest.mark.parametrize("reply", ["NOT_IN_ABSTRACTS", "DisA is instantiated for two backbone networks [1]."])
+def test_a_refusal_stays_where_the_abstracts_have_no_answer_either(opened: Open, server: Script, reply: str) -> None:
+    server.say(reply)
+    answer = both(opened(fallback="extractive"), NEAR_MISS)
+    assert (answer.status, answer.backend, answer.statements) == ("not_in_abstracts", "openai-like", ())
+    assert answer.prompt is not None
+    assert bool(answer.draft) == (reply != "NOT_IN_ABSTRACTS")
+
+
+def test_a_small_model_is_sent_the_most_useful_sentences(opened: Open) -> None:
+    everything = opened().ask(QUESTION)
+    answer = both(opened(model="qwen2.5-1.5b"))
+    assert 5 < answer.passages_sent < everything.passages_sent
+    [notice] = answer.notices
+    assert f"{answer.passages_sent} of {everything.passages_sent} sentences" in notice
+    assert "small" in notice

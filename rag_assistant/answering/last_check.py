@@ -1,4 +1,4 @@
-"""Whether what a model answered is what the abstracts say on the question: the last check, on the answer as a whole.
+"""The last check of what a model wrote, on the answer as a whole: whether it answers, and what was asked.
 
 Statements may each be true to their quotes and yet answer another question than the one asked: models seldom refuse a
 near miss. The gate that decides for answers without a model decides here after the model wrote, where it can: on papers
@@ -7,17 +7,32 @@ that match the question by its words. A question in other words or in another la
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import re
+from collections.abc import Collection, Sequence
 
 from rag_assistant.drafts import Refusal
 from rag_assistant.evidence import Evidence, heaviest
 from rag_assistant.grounding.gate import judge, matches_by_words
-from rag_assistant.questions.form import QuestionForm
+from rag_assistant.grounding.stems import stem
+from rag_assistant.questions.form import QuestionForm, is_content
+from rag_assistant.types import Statement
 
-NOTICE = (
+WITHHELD = (
     "The model's answer was withheld: the abstracts that it cites don't seem to say what is asked. "
     "trust_model (RAG_TRUST_MODEL) lets such answers through."
 )
+NOTHING_HELD = "The model gave no answer that holds"
+_MARKER = re.compile(r"\[\d+\]")
+
+
+def says_nothing(form: QuestionForm, statements: Sequence[Statement]) -> bool:
+    """Whether nothing of an answer both holds and adds to the question: "Guarantees are given in the analysis" doesn't
+    tell which. What can be answered in the question's own words, by yes or by one of its sides, may repeat them."""
+    held = [statement for statement in statements if statement.support == "supported"]
+    if form.kind in ("yesno", "comparison"):
+        return not held
+    asked = _stems(form.text)
+    return all(_stems(_MARKER.sub("", statement.text)) <= asked for statement in held)
 
 
 def withheld(form: QuestionForm, evidence: Evidence, cited: Collection[str]) -> Refusal | None:
@@ -39,3 +54,7 @@ def withheld(form: QuestionForm, evidence: Evidence, cited: Collection[str]) -> 
     if not judged or any(judgement.says for judgement in judged):
         return None
     return Refusal("not_in_abstracts", judged[0].missing or heaviest(evidence))
+
+
+def _stems(text: str) -> frozenset[str]:
+    return frozenset(stem(word) for word in re.findall(r"[^\W_]+", text) if is_content(word))
