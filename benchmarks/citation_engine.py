@@ -23,7 +23,10 @@ from rag_assistant import Answer, Assistant, Citation, Hit, Quote, Statement, Us
 from rag_assistant.sentences import sentence_spans
 from rag_assistant.types import Turn
 
-_MARKER = re.compile(r"\[(?:source\s*)?(\d+(?:\s*[,;]\s*(?:source\s*)?\d+)*)\]", re.IGNORECASE)
+_MARKER = re.compile(
+    r"\[(?:sources?\s*)?(\d+(?:\s*[,;]\s*(?:source\s*)?\d+)*)\]|\bsources?\s+(\d+(?:(?:\s*,\s*|\s+and\s+)\d+)*)\b",
+    re.IGNORECASE,
+)
 _REFUSES = re.compile(
     r"\bnone of the (?:\w+ )*(?:sources|papers|abstracts)|\bno (?:\w+ )*(?:information|mention|source|details?)\b"
     r"|\b(?:do|does|did|is|are|was|were)(?: not|n't) (?:\w+ )?"
@@ -147,4 +150,4 @@ def read(text: str, question: str, hits: Sequence[Hit], *, model: str, took_ms: 
 
 
 def _numbers(text: str) -> list[int]:
-    return [int(n) for match in _MARKER.finditer(text) for n in re.findall(r"\d+", match[1])]
+    return [int(n) for match in _MARKER.finditer(text) for n in re.findall(r"\d+", match[1] or match[2])]

@@ -1,10 +1,11 @@
 """One model behind two assistants: ours, and LlamaIndex's CitationQueryEngine over the same papers.
 
-    python -m benchmarks.model --base-url URL --model NAME --out DIR [--split test] [--only ours|theirs] [--show]
+    python -m benchmarks.model --base-url URL --model NAME --out DIR [--split test] [--only SYSTEM...] [--show]
 
 Asks a stratified choice of the eval set's questions that a model writes the answers to: near misses with their
-answerable twins first, then the other kinds. Each answer is kept in DIR as it comes: the same command goes on where one
-stopped, and prints both systems side by side once it is through. ``--show`` prints the answers beside each other.
+answerable twins first, then the other kinds. Ours is asked as it is and with ``--fallback extractive``. Each answer is
+kept in DIR as it comes: the same command goes on where one stopped, and prints the systems side by side once it is
+through. ``--show`` prints the answers beside each other.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import argparse
 import math
 from collections import defaultdict
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 
 from benchmarks.citation_engine import CitationEngine
@@ -25,7 +27,8 @@ from rag_assistant.evals.rows import Row
 
 LEFT_OUT = ("metadata", "listing", "near_miss")
 """Records are told without a model; lists have a protocol of their own; near misses bring their twins."""
-OURS, THEIRS = "ours", "CitationQueryEngine"
+FOLDERS = {"ours": "ours", "ours, with fallback": "fallback", "CitationQueryEngine": "theirs"}
+"""Where each system's answers are kept."""
 SCORES = {
     "correct": "correct",
     "nugget_recall_vital": "vital nuggets",
@@ -73,7 +76,7 @@ def main() -> None:
     parser.add_argument("--model", required=True)
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--split", default="test", choices=("dev", "test"))
-    parser.add_argument("--only", choices=("ours", "theirs"))
+    parser.add_argument("--only", nargs="*", choices=tuple(FOLDERS.values()), default=list(FOLDERS.values()))
     parser.add_argument("--near", type=int, default=16)
     parser.add_argument("--others", type=float, default=1.3)
     parser.add_argument("--max-tokens", type=int, default=256)
@@ -82,29 +85,29 @@ def main() -> None:
     given = parser.parse_args()
     questions = chosen(Dataset.load().select(split=given.split), near=given.near, others=given.others)
     print(f"{len(questions)} questions of {given.split}", flush=True)
-    with Assistant.open(
+    opened = partial(
+        Assistant.open,
         index=given.index,
         backend="openai-like",
         model=given.model,
         base_url=given.base_url,
         max_tokens=given.max_tokens,
         timeout=600.0,
-    ) as assistant:
-        standalone = {(case.question, case.history): case.standalone for case in questions}
+    )
+    with opened() as plain, opened(fallback="extractive") as falling:
         engine = CitationEngine(
-            assistant,
-            standalone,
+            plain,
+            {(case.question, case.history): case.standalone for case in questions},
             model=given.model,
             base_url=given.base_url,
-            k=assistant.settings.k,
+            k=plain.settings.k,
             max_tokens=given.max_tokens,
         )
-        if given.only != "theirs":
-            ask(assistant, questions, given.out / "ours")
-        if given.only != "ours":
-            ask(engine, questions, given.out / "theirs")
-    folders = {OURS: given.out / "ours", THEIRS: given.out / "theirs"}
-    runs = {name: load_run(folder) for name, folder in folders.items() if folder.exists()}
+        for folder, system in (("ours", plain), ("fallback", falling), ("theirs", engine)):
+            if folder in given.only:
+                ask(system, questions, given.out / folder)
+    found = ((name, given.out / folder) for name, folder in FOLDERS.items())
+    runs = {name: load_run(folder) for name, folder in found if folder.exists()}
     print(side_by_side(runs, given.split))
     if given.show:
         show(runs)
@@ -124,23 +127,29 @@ def ask(system: object, questions: Dataset, out: Path) -> None:
 
 
 def side_by_side(runs: Mapping[str, Run], split: str) -> str:
-    """Both systems as a Markdown table: each number with its 95% interval, and how likely the difference is chance."""
+    """The systems as a Markdown table: each number with its 95% interval, and how likely it is by chance alone that the
+    last system differs so much from each of the others, over the questions that have the score in both."""
     summaries = {name: summarize(run) for name, run in runs.items()}
-    both = len(runs) == 2
-    changes = {}
-    if both:
-        result = compare_runs(runs[THEIRS], runs[OURS])
-        changes = {change.name: f"{change.p_value:.4f} ({change.n})" for change in result.scores}
+    *ours, theirs = runs.values()
+    changes = [{c.name: f"{c.p_value:.4f} ({c.n})" for c in compare_runs(theirs, run).scores} for run in ours]
     rows = [
-        [label, *(cell(s.estimates.get(name, {}).get(split)) for s in summaries.values()), changes.get(name, "-")]
+        [
+            label,
+            *(cell(s.estimates.get(name, {}).get(split)) for s in summaries.values()),
+            *(c.get(name, "-") for c in changes),
+        ]
         for name, label in SCORES.items()
     ]
     kinds = dict.fromkeys(kind for s in summaries.values() for kind in s.categories)
     rows += [
-        [f"correct: {kind}", *(cell(s.categories.get(kind, {}).get(split)) for s in summaries.values()), "-"]
+        [
+            f"correct: {kind}",
+            *(cell(s.categories.get(kind, {}).get(split)) for s in summaries.values()),
+            *("-" for _ in changes),
+        ]
         for kind in kinds
     ]
-    return table(["", *runs, "p, paired (n)"], rows)
+    return table(["", *runs, *(f"p against {name} (n)" for name in list(runs)[:-1])], rows)
 
 
 def show(runs: Mapping[str, Run]) -> None:

@@ -23,7 +23,7 @@ MAX_SENTENCE = 4000
 """Characters after which text without an end of sentence is handed on as it is."""
 
 SENTINEL = "NOT_IN_ABSTRACTS"
-_SENTINEL = re.compile(r"NOT(?:\\?_|[ -])IN(?:\\?_|[ -])ABSTRACTS?")
+_SENTINEL = re.compile(r"NOT(?:\\?_|[ -])IN(?:\\?_|[ -])ABSTRACTS?|(?i:\bnot\\?_in\\?_(?:the\\?_)?abstracts?\b)")
 _THINK = re.compile(r"<(?P<close>/?)(?:think|thinking|reasoning)>", re.IGNORECASE)
 _LIST_MARK = re.compile(r"(?:[-*\u2022]|\d{1,2}[.)])\s+")
 _HEADING = re.compile(r"#{1,6}\s+")

@@ -182,6 +182,8 @@ def test_a_paper_that_has_nothing_of_it_is_dropped_and_counted() -> None:
     "text",
     [
         "NOT_IN_ABSTRACTS",
+        "Not_in_abstracts",
+        "not_in_the_abstracts.",
         " **NOT_IN_ABSTRACTS** ",
         "NOT\\_IN\\_ABSTRACTS.",
         "<think>hm</think>NOT_IN_ABSTRACTS\n\nBut PPO outperforms DPO [1.s4].",

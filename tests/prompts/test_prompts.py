@@ -33,6 +33,7 @@ KNOWN = {
     ("answer-compact", "1"): "d1b7c7d929bce39c27fa5fef38767c341ca453bf7a8a6cda0872e5efaa22c368",
     ("answer-compact", "2"): "0f48441f6e4969350482941b1be7e252d3b196e2566a4ba7fbe6d13cfc5c10cd",
     ("answer-compact", "3"): "cc5493df2de91ef219ea143218a9c83e97b50fe83575155412d6fc7aed4b25b0",
+    ("answer-compact", "4"): "48bbd50df36a5f96f94182059c9b931aad15e9a559368fb3c331c5e100e31d9d",
     ("list", "1"): "7700c12183b4455d0e817cdbdfb5e4c2d14cc2aeb8c48cc3aa2ede49ce463531",
     ("rewrite", "1"): "4c57e8e2e76d17e5041feed987d6ff139abcc3624f0f686650b9eb406447444f",
     ("check", "1"): "134ffa51711292fb0f6861a03a133f2dc40f63bfbcab6e73a360334477c2a3de",
