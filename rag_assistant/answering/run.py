@@ -10,12 +10,13 @@ from dataclasses import dataclass, field, replace
 from rag_assistant.answering.budget import Purse
 from rag_assistant.answering.calls import Call, Calls, RewriteCall
 from rag_assistant.answering.checking import Checking
+from rag_assistant.answering.completing import left_out
 from rag_assistant.answering.early_refusal import early_refusal
 from rag_assistant.answering.last_check import NOTHING_HELD, WITHHELD, says_nothing, withheld
 from rag_assistant.answering.listing import Listing
 from rag_assistant.answering.rewriting import needs_model, reworded
-from rag_assistant.answering.searching import search
-from rag_assistant.backends.base import Backend, Lists, Prompt, Rewrites
+from rag_assistant.answering.searching import search, with_each_side
+from rag_assistant.backends.base import Backend, Lists, Prepares, Prompt, Rewrites
 from rag_assistant.checks.base import Check
 from rag_assistant.conversation import stand_alone
 from rag_assistant.drafts import Draft, Frame, Notice, Picked, Piece, Refusal, Rewritten
@@ -171,7 +172,10 @@ class Run:
             self._standalone.append(alone.text)
             if form.cut or len(self.question) > MAX_QUESTION * 4:
                 self.notices.append(f"The question is long: its first {MAX_QUESTION:,} characters were searched with.")
-            evidence = without_orders(search(self.retriever, form, alone, self.k, self.filters), form.text)
+            evidence = search(self.retriever, form, alone, self.k, self.filters)
+            if isinstance(self.backend, Prepares):
+                evidence = with_each_side(self.retriever, form, alone, evidence, self.filters)
+            evidence = without_orders(evidence, form.text)
         self._evidences.append(evidence)
         if form.kind not in ("bibliography", "empty") and evidence.papers:
             judged = (
@@ -201,6 +205,8 @@ class Run:
             yield from self._check_last(self._calls, part, form, evidence)
         made = self._calls.last
         self._calls = None
+        if made.prompt.user:
+            yield from self._complete(made.prompt)
         self._written += 1
         self._fell_back += made.fell_back
         self._sent += made.sentences
@@ -246,6 +252,13 @@ class Run:
         fresh = self._before.copy()
         fresh.usage, fresh.dropped_markers = self._grounder.usage, self._grounder.dropped_markers
         self._grounder = fresh
+
+    def _complete(self, prompt: Prompt) -> Iterator[Event]:
+        """Adds what the answer to a comparison leaves out."""
+        grounder = self._grounder
+        told = grounder.statements[len(self._before.statements) :]
+        for piece in left_out(prompt.form, prompt.evidence, told, grounder.citations(), grounder.missing):
+            yield from self.add(piece)
 
     def _list(self, prompt: Prompt) -> Iterator[Event | Call]:
         """Has the papers of a list judged, and tells it."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from rag_assistant.backends.sides import names_side, sides_of
 from rag_assistant.conversation import Standalone
 from rag_assistant.evidence import Evidence
 from rag_assistant.questions.form import BIBLIOGRAPHY_WORDS, QuestionForm
@@ -31,6 +32,27 @@ def search(retriever: Retriever, form: QuestionForm, alone: Standalone, k: int, 
         narrowed = replace(filters or Filters(), ids=focus)
         return replace(retriever.retrieve(query, k=k, filters=narrowed), considered=len(in_reach))
     return retriever.retrieve(query, k=len(retriever.all_papers) if scan else k, filters=filters, scan=scan)
+
+
+def with_each_side(
+    retriever: Retriever, form: QuestionForm, alone: Standalone, evidence: Evidence, filters: Filters | None
+) -> Evidence:
+    """The evidence, and behind it the best paper on each thing that the question names and no paper found does."""
+    if alone.only_focus:
+        return evidence
+    found: list[str] = []
+    for side in sides_of(form, evidence.words):
+        if any(names_side(evidence.words, paper, side) for paper in evidence.papers):
+            continue
+        text = " ".join(evidence.words[at].text for at in side)
+        found += (paper.hit.paper.id for paper in retriever.retrieve(Query(text), k=1, filters=filters).papers)
+    if not found:
+        return evidence
+    narrowed = replace(filters or Filters(), ids=tuple(found))
+    more = retriever.retrieve(query_of(alone), k=len(found), filters=narrowed).papers
+    last = len(evidence.papers)
+    ranked = (replace(paper, hit=replace(paper.hit, rank=last + paper.hit.rank)) for paper in more)
+    return replace(evidence, papers=(*evidence.papers, *ranked))
 
 
 def query_of(alone: Standalone) -> Query:

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from rag_assistant.backends.base import Prompt
 from rag_assistant.backends.bibliography import answer_bibliography
 from rag_assistant.backends.lists import matched_by_words
-from rag_assistant.backends.selection import ranked, sentence_score, side_words, smallest_set, subset
+from rag_assistant.backends.selection import ranked, smallest_set
+from rag_assistant.backends.sides import best_for_side, side_words, subset
 from rag_assistant.drafts import Draft, Label, Missing, Piece, Refusal
 from rag_assistant.evidence import CLOSE, Evidence, PaperEvidence, heaviest
 from rag_assistant.grounding.gate import Judgement, judge
@@ -158,7 +159,7 @@ def _comparison(form: QuestionForm, evidence: Evidence, size: Size) -> Iterator[
     sides = [side_words(evidence.words, side) for side in form.sides]
     found: list[tuple[int, int] | None] = []
     for side in sides:
-        found.append(_best_for_side(form, evidence, judgements, side) if side else None)
+        found.append(best_for_side(form, evidence, side) if side else None)
     if not any(found):
         yield _refusal(evidence, judgements)
         return
@@ -179,23 +180,6 @@ def _comparison(form: QuestionForm, evidence: Evidence, size: Size) -> Iterator[
             for at in sorted((sentence, *more)):
                 told.add((index, at))
                 yield _draft(index, evidence.papers[index], at)
-
-
-def _best_for_side(
-    form: QuestionForm, evidence: Evidence, judgements: list[Judgement], side: tuple[int, ...]
-) -> tuple[int, int] | None:
-    best: tuple[float, int, int] | None = None
-    for index, paper in enumerate(evidence.papers):
-        if not judgements[index].on_topic:
-            continue
-        named = subset(evidence.words, paper.matches, side)
-        if named < CLOSE:
-            continue
-        for place, sentence in enumerate(paper.sentences):
-            score = sentence_score(form, evidence.words, paper, place) + subset(evidence.words, sentence.matches, side)
-            if best is None or score > best[0]:
-                best = (score, index, place)
-    return None if best is None else best[1:]
 
 
 def _names_all(evidence: Evidence, judgements: list[Judgement], sides: list[tuple[int, ...]]) -> int | None:

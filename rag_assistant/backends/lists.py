@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from rag_assistant.backends.selection import ranked, side_words, subset
+from rag_assistant.backends.selection import ranked
+from rag_assistant.backends.sides import side_words, subset
 from rag_assistant.drafts import Draft, Frame, Label, Matched, Piece, Refusal
 from rag_assistant.evidence import Evidence, PaperEvidence, QuestionWord, coverage, heaviest
 from rag_assistant.questions.form import GENERIC_WORDS, QuestionForm

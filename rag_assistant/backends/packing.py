@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from rag_assistant.backends.selection import sentence_score
+from rag_assistant.backends.sides import best_for_side, sides_of
 from rag_assistant.evidence import Evidence
 from rag_assistant.prompts import Rendered
 from rag_assistant.questions.form import QuestionForm
@@ -77,14 +78,17 @@ def _size(rendered: Rendered) -> int:
 
 
 def _by_use(form: QuestionForm, evidence: Evidence) -> list[tuple[int, int]]:
-    """Sentences as (paper, place), the most useful first; of a question over several papers the best of each first."""
+    """Sentences as (paper, place), the most useful first: of a question that names several things the best on each, of
+    one over several papers then the best of each."""
+    sides = [best_for_side(form, evidence, side, on_topic=False) for side in sides_of(form, evidence.words)]
     scored = []
     for place, paper in enumerate(evidence.papers):
         scores = [sentence_score(form, evidence.words, paper, index) for index in range(len(paper.sentences))]
         best = max(scores, default=0.0)
         for index, score in enumerate(scores):
             first = form.multi and score == best
-            scored.append((not first, _RANK_MALUS * place - score, (place, index)))
+            told = (place, index)
+            scored.append((told not in sides, not first, _RANK_MALUS * place - score, told))
     return [position for *_, position in sorted(scored)]
 
 

@@ -132,14 +132,3 @@ def _gain(words: tuple[QuestionWord, ...], covered: list[float], sentence: Evide
     ]
     total = sum(weight for weight, _ in rows)
     return sum(weight * max(0.0, gained) for weight, gained in rows) / total if total else 0.0
-
-
-def side_words(words: tuple[QuestionWord, ...], side: str) -> tuple[int, ...]:
-    """Positions of the words that stand in one side of a comparison, or in one of several alternatives."""
-    lowered = side.lower()
-    return tuple(index for index, word in enumerate(words) if word.text.lower() in lowered)
-
-
-def subset(words: tuple[QuestionWord, ...], matches: tuple[float, ...], indices: tuple[int, ...]) -> float:
-    """The coverage of the words at ``indices`` alone."""
-    return coverage(tuple(words[i] for i in indices), tuple(matches[i] for i in indices))
