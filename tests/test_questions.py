@@ -18,6 +18,7 @@ from rag_assistant.questions.form import (
     is_content,
     parts,
 )
+from rag_assistant.questions.language import is_english
 
 
 @pytest.mark.parametrize(
@@ -323,3 +324,40 @@ for repeated in REPEATED:
 )
 def test_what_is_sought(question: str, sought: tuple[str, ...]) -> None:
     assert analyse(question).sought == sought
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Welche Lernrate wird für die Methode verwendet?",
+        "¿Qué método se propone para los grafos?",
+        "Quelle est la borne de généralisation pour les réseaux ?",
+        "Quale metodo viene proposto per le reti?",
+        "Hoeveel parameters zijn er voor het model nodig?",
+        "Qual é a taxa de convergência do algoritmo?",
+        "Jaka jest złożoność algorytmu dla grafów?",
+        "Hur påverkas modellen av brus och är den robust?",
+        "このモデルの精度はどのくらいですか？",
+        "这个方法的收敛速度是多少？",
+        "Какова скорость сходимости метода?",
+    ],
+)
+def test_other_languages_are_told_from_english(text: str) -> None:
+    assert not is_english(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "How does DPO compare with PPO?",
+        "rlhf dpo convergance rate aproximate optimisation",
+        "What is the Lévy process in α-stable noise?",
+        "Which papers by van der Schaar are on causal inference?",
+        "Is de Bruijn indexing used?",
+        "DPO",
+        "",
+        "$\\alpha$-divergence?",
+    ],
+)
+def test_english_is_taken_for_english(text: str) -> None:
+    assert is_english(text)

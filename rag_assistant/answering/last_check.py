@@ -8,13 +8,15 @@ that match the question by its words. A question in other words or in another la
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
-from rag_assistant.drafts import Refusal
+from rag_assistant.backends.selection import smallest_set
+from rag_assistant.drafts import Draft, Label, Refusal
 from rag_assistant.evidence import Evidence, heaviest
 from rag_assistant.grounding.gate import judge, matches_by_words
 from rag_assistant.grounding.stems import stem
 from rag_assistant.questions.form import QuestionForm, is_content
+from rag_assistant.questions.language import is_english
 from rag_assistant.types import Statement
 
 WITHHELD = (
@@ -35,15 +37,28 @@ def says_nothing(form: QuestionForm, statements: Sequence[Statement]) -> bool:
     return all(_stems(_MARKER.sub("", statement.text)) <= asked for statement in held)
 
 
+def answering_sentences(form: QuestionForm, evidence: Evidence, cited: Collection[str], told: str) -> Iterator[Draft]:
+    """The sentences of the first cited paper that answer, as the backend without a model would choose them, without
+    those that are told already."""
+    for place, paper in enumerate(evidence.papers):
+        if paper.hit.paper.id in cited:
+            for number in smallest_set(form, evidence.words, paper):
+                text = paper.sentences[number].passage.text
+                if text not in told:
+                    yield Draft(text, (Label(place, number),))
+            return
+
+
 def withheld(form: QuestionForm, evidence: Evidence, cited: Collection[str]) -> Refusal | None:
     """The refusal that takes the place of a model's answer; ``None`` where the answer stands.
 
     Args:
-        form: What was asked. Questions over several papers aren't judged: no paper says all of it.
+        form: What was asked. Questions over several papers aren't judged, since no paper says all of it, nor those
+            in another language, whose words no abstract has.
         evidence: All that was found for it.
         cited: The ids of the papers that the answer cites.
     """
-    if form.multi or form.kind == "comparison":
+    if form.multi or form.kind == "comparison" or not is_english(form.text):
         return None
     decisive = [
         paper

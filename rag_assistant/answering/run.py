@@ -12,7 +12,7 @@ from rag_assistant.answering.calls import Call, Calls, RewriteCall
 from rag_assistant.answering.checking import Checking
 from rag_assistant.answering.completing import left_out
 from rag_assistant.answering.early_refusal import early_refusal
-from rag_assistant.answering.last_check import NOTHING_HELD, WITHHELD, says_nothing, withheld
+from rag_assistant.answering.last_check import NOTHING_HELD, WITHHELD, answering_sentences, says_nothing, withheld
 from rag_assistant.answering.listing import Listing
 from rag_assistant.answering.rewriting import needs_model, reworded
 from rag_assistant.answering.searching import search, with_each_side
@@ -185,7 +185,7 @@ class Run:
         self.notices += [f"Read “{wrong}” as “{right}”." for wrong, right in evidence.corrections]
         self._grounder.evidence = evidence
         yield HitsEvent(hits_of(evidence)[: self._hit_limit(form)])
-        refusal = early_refusal(form, alone, evidence)
+        refusal = early_refusal(form, alone, evidence, model=isinstance(self.backend, Rewrites))
         if refusal is not None:
             self._refusals.append((part, refusal))
             return
@@ -213,21 +213,28 @@ class Run:
         self._prompt = made.prompt.info or self._prompt
         self.notices += [notice for notice in (made.notice,) if notice]
 
-    def _check_last(self, calls: Calls, part: str, form: QuestionForm, evidence: Evidence) -> Iterator[Call]:
-        """Looks at what a model answered to a part as a whole: takes it back where the abstracts don't say what is
-        asked; where it holds nothing, has the fallback answer, if that can."""
+    def _check_last(self, calls: Calls, part: str, form: QuestionForm, evidence: Evidence) -> Iterator[Event | Call]:
+        """Looks at what a model answered to a part as a whole. Where it holds nothing, the fallback answers, if that
+        can; where the abstracts don't say what is asked, it is taken back; where it only repeats the question, the
+        sentences that answer follow."""
         told = self._grounder.statements[len(self._before.statements) :]
         numbers = {number for statement in told for number in statement.citations}
         cited = {citation.paper.id for citation in self._grounder.citations() if citation.number in numbers}
-        if says_nothing(form, told):
+        empty = says_nothing(form, told)
+        if empty:
             yield from self._fall_back(calls)
-        if not cited or calls.last.fell_back or self.trusts_model:
+        if calls.last.fell_back:
             return
-        refusal = withheld(form, evidence, cited)
+        refusal = None
+        if cited and not self.trusts_model:
+            refusal = withheld(form, evidence, cited)
         if refusal is not None:
             self._take_back()
             self._refusals.append((part, refusal))
             self.notices.append(WITHHELD)
+        elif empty and any(statement.support == "supported" for statement in told):
+            for draft in answering_sentences(form, self._grounder.evidence, cited, self._grounder.text):
+                yield from self.add(draft)
 
     def _fall_back(self, calls: Calls) -> Iterator[Call]:
         made = calls.last

@@ -1,5 +1,6 @@
 """The citation markers that models write, and where they stand: ``[2.s3]``, ``[2]``, ``[1][2]``, ``[1.s1, 2.s3]``,
-``[1-3]``, ``【1】``, ``[^1]``; and, where they number papers that were sent, ``(1)``, ``¹``, ``<sup>1</sup>``."""
+``[1-3]``, ``【1】``, ``[^1]``; and, where they number papers that were sent, ``(1)``, ``¹``, ``<sup>1</sup>``,
+"Paper 1": the reader's numbers are others."""
 
 from __future__ import annotations
 
@@ -23,7 +24,9 @@ _HIGH = "⁰¹²³⁴⁵⁶⁷⁸⁹"
 _BARE = re.compile(
     rf"(?<=[\w.!?%\"')\u201d]\s)\((?P<round>{_NUMBERS})\)(?=\s*(?:[.!?;,]|\n|$))"
     rf"|<sup>\s*\[?(?P<sup>{_NUMBERS})\]?\s*</sup>"
-    rf"|(?:(?<=[A-Za-z]{{3}})|(?<=[.,;:!?)\"'\u201d\u2019]))(?P<high>[{_HIGH}]{{1,2}}(?:,\s?[{_HIGH}]{{1,2}})*)(?![\w⁺⁻])"
+    rf"|(?<![\w-])papers?\s(?P<named>\d{{1,2}}(?:,? and |\s?&\s?)\d{{1,2}}|{_NUMBERS})(?![\w%]|\.\d)(?::\s)?"
+    rf"|(?:(?<=[A-Za-z]{{3}})|(?<=[.,;:!?)\"'\u201d\u2019]))(?P<high>[{_HIGH}]{{1,2}}(?:,\s?[{_HIGH}]{{1,2}})*)(?![\w⁺⁻])",
+    re.IGNORECASE,
 )
 """What may as well be a number or a power: taken for a marker only if all of it are numbers of papers."""
 _FROM_HIGH = str.maketrans(_HIGH, "0123456789")
@@ -42,11 +45,13 @@ _OPENS = re.compile(r"(?:\A|[.!?]\s+|\n)\W*$")
 
 @dataclass(frozen=True, slots=True)
 class Marker:
-    """A marker at ``[start, end)`` of a text, with the labels it names, counted from 0; they may not exist."""
+    """A marker at ``[start, end)`` of a text, with the labels it names, counted from 0; they may not exist. ``noun``
+    marks one that is a part of its sentence: "Paper 2"."""
 
     start: int
     end: int
     labels: tuple[Label, ...]
+    noun: bool = False
 
 
 def markers(text: str, papers: int = 0) -> list[Marker]:
@@ -69,12 +74,16 @@ def markers(text: str, papers: int = 0) -> list[Marker]:
         labels = () if items.startswith("^") else _labels(items)
         found.append(Marker(match.start(), match.end(), labels))
     for match in _BARE.finditer(text):
-        told = (match["round"] or match["sup"] or match["high"]).translate(_FROM_HIGH)
+        if match["named"] and any(marker.start <= match.start() < marker.end for marker in found):
+            continue  # "[paper 2]" is one already
+        told = (match["round"] or match["sup"] or match["named"] or match["high"]).translate(_FROM_HIGH)
         numbers = [int(number) for number in re.findall(r"\d+", told)]
         in_formula = any(a < match.end() and match.start() < b for a, b in formulas)
         if not in_formula and all(1 <= number <= papers for number in numbers):
             found = [marker for marker in found if marker.end <= match.start() or match.end() <= marker.start]
-            found.append(Marker(match.start(), match.end(), tuple(Label(number - 1) for number in numbers)))
+            noun = bool(match["named"]) and not match[0].endswith((":", " "))
+            labels = tuple(Label(number - 1) for number in numbers)
+            found.append(Marker(match.start(), match.end(), labels, noun))
     return sorted(found, key=lambda marker: marker.start)
 
 
@@ -121,13 +130,13 @@ def without_markers(text: str, papers: int = 0) -> Unmarked:
         origin += range(done, done + len(piece))
         before, after = "".join(kept), text[marker.end :]
         filler = ""
-        if _IN_PLACE.search(before) or (_OPENS.search(before) and re.match(r"\s+[a-z]", after)):
+        if marker.noun or _IN_PLACE.search(before) or (_OPENS.search(before) and re.match(r"\s+[a-z]", after)):
             noun = "papers" if len({label.paper for label in marker.labels}) > 1 else "paper"
             filler = f"{'these' if noun == 'papers' else 'this'} {noun}"
             filler = (
                 f" {filler}" if before.rstrip("(\n") and not before[-1:].isspace() and before[-1:] != "(" else filler
             )
-            filler = filler if _IN_PLACE.search(before) else filler.replace("th", "Th", 1)
+            filler = filler.replace("th", "Th", 1) if _OPENS.search(before) else filler
         elif before[-1:].isalnum() and after[:1].isalnum():
             filler = " "
         kept += filler

@@ -315,3 +315,34 @@ def test_a_small_model_is_sent_the_most_useful_sentences(opened: Open) -> None:
     [notice] = answer.notices
     assert f"{answer.passages_sent} of {everything.passages_sent} sentences" in notice
     assert "small" in notice
+
+
+def test_an_answer_that_repeats_the_question_is_followed_by_its_sentence(opened: Open, server: Script) -> None:
+    question = (
+        "On what are rigorous guarantees given in the analysis of human preference alignment's learning dynamics?"
+    )
+    server.say("Rigorous guarantees are given in the analysis of human preference alignment's learning dynamics [1].")
+    asked = opened()
+    answer = both(asked, question)
+    echo, *sentences = answer.statements
+    assert echo.text.startswith("Rigorous guarantees are given in")
+    assert "provide rigorous guarantees on the training accuracy" in sentences[-1].text
+    assert all(sentence.text.removesuffix(" [1]") in answer.citations[0].paper.abstract for sentence in sentences)
+    assert {statement.support for statement in answer.statements} == {"supported"}
+    events = list(asked.stream(question).events())
+    assert "".join(event.text for event in events if isinstance(event, TextEvent)) == answer.text
+
+
+GERMAN = "Für welche beiden Fälle des Klassifikators wird DisA umgesetzt?"
+
+
+def test_a_question_in_another_language_is_the_models_to_answer(
+    opened: Open, server: Script, assistant: Assistant
+) -> None:
+    assert assistant.ask(GERMAN).status != "answered"
+    server.say("We instantiate DisA in two cases: fixing classifier and learning classifier [1].")
+    answer = both(opened(), GERMAN)
+    assert answer.status == "answered"
+    assert "fixing classifier" in answer.text
+    server.say("NOT_IN_ABSTRACTS")
+    assert both(opened(), "¿Cómo se prepara una tortilla de patatas?").status == "not_in_abstracts"

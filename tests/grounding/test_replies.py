@@ -103,6 +103,10 @@ RIGHT = {
     '{"text": "PPO outperforms DPO in all three benchmarks.", "labels": "1.s4"}], "confidence": 0.93}',
     "json list": '[{"statement": "CTMA is robust to them", "citation": 2}]',
     "text in a fence": "```\nPPO outperforms DPO in all three benchmarks [1.s4].\n```",
+    "a paper's number as its name": "Paper 1: PPO outperforms DPO in all three benchmarks.",
+    "a paper's number as the subject": "Paper 1 shows that PPO outperforms DPO in all three benchmarks.",
+    "a paper's number in place": "In Paper 2, CTMA is robust to them, while paper 1 needs no reward model.",
+    "papers' numbers": "PPO outperforms DPO, and CTMA is robust, according to papers 1 and 2.",
     "said twice": "DPO has fundamental limitations [1.s2]. DPO has fundamental limitations [1.s2].",
 }
 
@@ -283,3 +287,14 @@ def test_chunks_change_nothing_and_all_text_is_grounded(text: str, size: int) ->
 @given(st.text(max_size=300), st.integers(1, 20))
 def test_any_text_is_read(text: str, size: int) -> None:
     assert pieces(text, size) == pieces(text, max(1, len(text)))
+
+
+def test_a_papers_number_in_the_prompt_is_not_told_to_the_reader() -> None:
+    told = grounded(
+        "Paper 1 shows that PPO outperforms DPO in all three benchmarks. In Paper 2, CTMA is robust to them."
+    )
+    assert told.text == (
+        "This paper shows that PPO outperforms DPO in all three benchmarks. [1] "
+        "In this paper, CTMA is robust to them. [2]"
+    )
+    assert "paper 9" in grounded("PPO outperforms DPO, unlike paper 9 [1.s4].").text
