@@ -45,6 +45,24 @@ class Draft:
 
 
 @dataclass(frozen=True, slots=True)
+class Begun:
+    """How a sentence under way begins, to be shown before it is complete and checked. It adds nothing to the answer.
+
+    Attributes:
+        text: All of it so far: the :class:`Draft` that completes the sentence begins with this.
+        frame: The frame text that will come before that, in a piece of its own.
+    """
+
+    text: str
+    frame: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Withdrawn:
+    """All that has come for this prompt was no part of the answer: a model's reasoning without a tag that opens it."""
+
+
+@dataclass(frozen=True, slots=True)
 class Missing:
     """A named part of the question that stays unanswered: the answer becomes ``partial``."""
 
@@ -105,5 +123,5 @@ class Notice:
     text: str
 
 
-Piece = Frame | Draft | Doubted | Missing | Matched | Notice | Picked | Refusal | Rewritten | Usage
+Piece = Begun | Draft | Doubted | Frame | Matched | Missing | Notice | Picked | Refusal | Rewritten | Usage | Withdrawn
 """What backends yield, in order."""

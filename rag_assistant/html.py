@@ -22,10 +22,17 @@ _WHY = {"unsupported": "Not supported", "uncited": "No source"}
 _LONGEST_TITLE = 600
 
 
-def answer_html(answer: Answer, *, prefix: str = "a") -> str:
-    """The answer's text: paragraphs and lists, markers as links, statements without support marked with the reason."""
+def answer_html(answer: Answer, *, prefix: str = "a", under_way: bool = False) -> str:
+    """The answer's text: paragraphs and lists, markers as links, statements without support marked with the reason.
+
+    Args:
+        answer: What to show.
+        prefix: Of the ids on the page.
+        under_way: Whether it is not complete: then what follows its last statement is marked as not checked.
+    """
     segments = _segments(answer)
-    return _blocks(answer.text, lambda start, end: _line(answer, segments, start, end, prefix))
+    checked = max((end for _, end, statement in segments if statement), default=0) if under_way else len(answer.text)
+    return _blocks(answer.text, lambda start, end: _line(answer, segments, start, end, prefix, checked))
 
 
 def sources_html(answer: Answer, *, prefix: str = "a", ask_about: bool = False) -> str:
@@ -116,7 +123,12 @@ def _segments(answer: Answer) -> list[tuple[int, int, Statement | None]]:
 
 
 def _line(
-    answer: Answer, segments: Sequence[tuple[int, int, Statement | None]], start: int, end: int, prefix: str
+    answer: Answer,
+    segments: Sequence[tuple[int, int, Statement | None]],
+    start: int,
+    end: int,
+    prefix: str,
+    checked: int,
 ) -> str:
     pieces = []
     for first, last, statement in segments:
@@ -126,7 +138,8 @@ def _line(
         text = answer.text[left:right]
         if statement is None:
             leads = text.endswith(": ") and right < end  # the title before a listed paper's sentence
-            pieces.append(f"<strong>{inline(text)}</strong>" if leads else inline(text))
+            told = f"<strong>{inline(text)}</strong>" if leads else inline(text)
+            pieces.append(f'<span class="unchecked">{told}</span>' if left >= checked else told)
             continue
         # A supported sentence repeats its paper; an address in any other is a model's own, and no link.
         supported = statement.support == "supported"

@@ -327,9 +327,13 @@ class PromptEvent:
 class TextEvent:
     """A piece of the answer's text, to be put after the pieces before it.
 
+    A model's sentence comes in several: its words as they are written, and last what is left of it, with its markers
+    and the statement. No piece ends within a marker, a formula, code or emphasis.
+
     Attributes:
-        text: The piece.
-        statement: The statement that the piece completes, checked already; ``None`` for text that code built around.
+        text: The piece; empty where a sentence was told to its end before it was known to be complete.
+        statement: The statement that the piece completes, checked already; its text may have begun in earlier pieces.
+            ``None`` for the beginning of a sentence and for text that code built around.
         citations: Those of the statement, each with the quotes that all of the text so far rests on.
     """
 
@@ -340,7 +344,8 @@ class TextEvent:
 
 @dataclass(frozen=True, slots=True)
 class FinalEvent:
-    """The finished answer. ``replaced`` is true when its text is not what the text events add up to."""
+    """The finished answer. ``replaced`` is true when its text is not what the text events add up to: every statement
+    failed its check, another backend stood in, or what had come of a sentence was no part of the answer."""
 
     answer: Answer
     replaced: bool = False

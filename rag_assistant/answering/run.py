@@ -16,10 +16,11 @@ from rag_assistant.answering.last_check import NOTHING_HELD, WITHHELD, answering
 from rag_assistant.answering.listing import Listing
 from rag_assistant.answering.rewriting import needs_model, reworded
 from rag_assistant.answering.searching import search, with_each_side
+from rag_assistant.answering.telling import Told
 from rag_assistant.backends.base import Backend, Lists, Prepares, Prompt, Rewrites
 from rag_assistant.checks.base import Check
 from rag_assistant.conversation import stand_alone
-from rag_assistant.drafts import Draft, Frame, Notice, Picked, Piece, Refusal, Rewritten
+from rag_assistant.drafts import Frame, Notice, Picked, Piece, Refusal, Rewritten, Withdrawn
 from rag_assistant.errors import BackendError, BudgetExceeded
 from rag_assistant.evidence import Evidence, heaviest
 from rag_assistant.grounding.gate import judge
@@ -40,7 +41,6 @@ from rag_assistant.types import (
     PromptInfo,
     StageEvent,
     Status,
-    TextEvent,
     Turn,
     Usage,
 )
@@ -84,7 +84,7 @@ class Run:
     _written: int = 0
     _fell_back: int = 0
     _reworded: str = ""
-    _silent: bool = False
+    _told: Told = field(default_factory=Told)
     _refused: int = 0
     _draft: str = ""
     _timings: dict[str, float] = field(default_factory=dict)
@@ -109,16 +109,19 @@ class Run:
                 turns.append((part, self._grounder.text[before:]))
         yield StageEvent("checking")
         yield from self._check_further()
-        final = self._final()
-        rest = final.answer.text[len(self._grounder.text) :]
-        if rest and not final.replaced:
-            yield TextEvent(rest)  # a refusal, or what stays unanswered
-        yield final
+        answer = self._answer()
+        rest = self._told.upto(answer.text)
+        if rest is not None:
+            yield rest  # a refusal, or what stays unanswered
+        yield FinalEvent(answer, replaced=self._told.text != answer.text)
 
     def add(self, piece: Piece) -> Iterator[Event]:
         """Takes a piece of the backend in."""
         if isinstance(piece, Refusal):
             self._refusals.append((self._standalone[-1], piece))
+            return
+        if isinstance(piece, Withdrawn):
+            self._start_over(self._grounder.evidence)
             return
         if isinstance(piece, Rewritten):
             self._reworded = piece.text
@@ -131,13 +134,16 @@ class Run:
             return
         if isinstance(piece, Usage):
             piece = self.purse.after(piece)
-        grounder = self._grounder
         with self._timed("checking"):
-            text = grounder.add(piece)
-        if text and not self._silent:
-            self._timings.setdefault("first_text", (time.perf_counter() - self._started) * 1000)
-            statement = grounder.statements[-1] if isinstance(piece, Draft) else None
-            yield TextEvent(text, statement, grounder.cited_by(statement) if statement else ())
+            self._grounder.add(piece)
+        event = self._told.after(piece, self._grounder)
+        if event is not None:
+            yield event
+
+    def _start_over(self, evidence: Evidence) -> None:
+        """Forgets what the call under way has brought."""
+        del self._refusals[self._refused :]
+        self._grounder = self._before.copy(evidence)
 
     def instead(self, error: BackendError) -> Call | None:
         """The call to make after one that failed; ``None`` where it can be done without. What that had brought is taken
@@ -153,11 +159,8 @@ class Run:
             if self._checking is not None:
                 self._checking.failed(error)
             return None
-        begun = len(self._grounder.text) > len(self._before.text)
-        call = self._calls.instead(error, begun=begun)
-        self._silent = self._silent or begun
-        del self._refusals[self._refused :]
-        self._grounder = self._before.copy(call.prompt.evidence)
+        call = self._calls.instead(error, begun=len(self._told.text) > len(self._before.text))
+        self._start_over(call.prompt.evidence)
         return call
 
     def _part(self, part: str, turns: list[Turn]) -> Iterator[Event | Call]:
@@ -242,20 +245,19 @@ class Run:
         if call is None:
             return
         kept, refusals = self._grounder, self._refusals[self._refused :]
-        draft, silent = self._draft, self._silent
+        draft = self._draft
         self._take_back()
         del self._refusals[self._refused :]
         self._grounder.evidence = call.prompt.evidence
         yield call
         if len(self._refusals) > self._refused:  # there is nothing to be had from the abstracts either
             self._grounder, self._refusals[self._refused :] = kept, refusals
-            self._draft, self._silent, calls.last = draft, silent, made
+            self._draft, calls.last = draft, made
 
     def _take_back(self) -> None:
         """Drops what was written to a part; what it took stays counted."""
         written = self._grounder.text[len(self._before.text) :].strip()
         self._draft = f"{self._draft}\n\n{written}".strip()
-        self._silent = self._silent or bool(written)
         fresh = self._before.copy()
         fresh.usage, fresh.dropped_markers = self._grounder.usage, self._grounder.dropped_markers
         self._grounder = fresh
@@ -314,7 +316,7 @@ class Run:
         finally:
             self._timings[stage] = self._timings.get(stage, 0.0) + (time.perf_counter() - start) * 1000
 
-    def _final(self) -> FinalEvent:
+    def _answer(self) -> Answer:
         grounder = self._grounder
         evidence = self._evidences[0]
         hits = self._hits()
@@ -340,8 +342,10 @@ class Run:
             if grounder.missing:
                 text += f" The abstracts don't say: {', '.join(grounder.missing)}."
         writer = self.fallback if self.fallback and self._fell_back == self._written > 0 else self.backend
+        if self._told.first is not None:
+            self._timings["first_text"] = (self._told.first - self._started) * 1000
         self._timings["total"] = (time.perf_counter() - self._started) * 1000
-        answer = Answer(
+        return Answer(
             question=self.question,
             standalone_question=" ".join(self._standalone),
             status=status,
@@ -364,7 +368,6 @@ class Run:
             timings_ms=dict(self._timings),
             draft=draft,
         )
-        return FinalEvent(answer, replaced=self._silent or not text.startswith(grounder.text))
 
     def _hits(self) -> tuple[Hit, ...]:
         """Of all parts, one a paper, best first within its part; and every paper that is cited."""

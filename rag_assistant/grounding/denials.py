@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from rag_assistant.grounding.partial import may_match
 from rag_assistant.questions.form import is_content
 
 _MAX_PART = 160
@@ -32,12 +33,15 @@ _DENIAL = re.compile(
     rf"|(?:the|these)\s+{_SOURCE}\s+(?:contain|have|has|give|gives|provide)s?\s+no\s+(?:information|details?|mention)\b"
     r"|there\s+is\s+no\s+(?:information|mention|details?)\b(?:\s+(?:provided|given|available))?"
     r"|(?:it|this)\s+is\s+not\s+(?:\w+ly\s+)?(?:stated|mentioned|specified|reported|said|given|provided|described)\b"
-    r"|the\s+(?P<subject>[^.,;:]{3,80}?)\s+(?:is|are|was|were)\s+not\s+(?:\w+ly\s+)?"
-    r"(?:stated|mentioned|specified|reported|given|provided|described|disclosed|available)\b"
     r"|i\s+(?:cannot|can\s?not|can['\u2019]t|could\s+not|couldn['\u2019]t|am\s+unable\s+to|do\s+not|don['\u2019]t)\s+"
     r"(?:answer|find|know|determine|tell)\b"
     r")(?P<part>.*)",
     re.IGNORECASE | re.DOTALL,
+)
+_UNSTATED = re.compile(
+    rf"{_OPENING}the\s+(?P<part>(?:(?!\b(?:is|are|was|were)\b)[^.,;:]){{3,80}}?)\s+(?:is|are|was|were)\s+not\s+(?:\w+ly\s+)?"
+    r"(?:stated|mentioned|specified|reported|given|provided|described|disclosed|available)\b",
+    re.IGNORECASE,
 )
 _PLACE = re.compile(
     r"\b(?:in|from|by|based on|using)\s+(?:the|these|this|any of the)\s+"
@@ -60,19 +64,43 @@ def denied_part(sentence: str, question: str) -> str | None:
     Only what the question asks for can be denied: a sentence that denies something else is left to be checked as a
     claim, so that no text of a model gets into an answer this way.
     """
-    match = _DENIAL.match(sentence)
+    match = _DENIAL.match(sentence) or _UNSTATED.match(sentence)
     if match is None:
         return None
-    part = _LEADING.sub("", _PLACE.sub("", match["subject"] or match["part"])).strip(" .,;:!?\"'")
+    part = _LEADING.sub("", _PLACE.sub("", match["part"])).strip(" .,;:!?\"'")
     part = re.sub(r"\s+", " ", part)
     words = _stems(part)
     if not words:
         return WHOLE
-    asked = set(_stems(question))
-    if len(part) > _MAX_PART or sum(word in asked for word in words) < _IN_QUESTION * len(words):
+    if len(part) > _MAX_PART or len(words & _stems(question)) < _IN_QUESTION * len(words):
         return None
     return part
 
 
-def _stems(text: str) -> list[str]:
-    return [word[:4] for word in re.findall(r"[^\W_]+", text.casefold()) if is_content(word)]
+def may_deny(begun: str, question: str) -> bool:
+    """Whether a sentence that begins like this may turn out to be a denial of what the question asks for."""
+    asked = _stems(question)
+    # With more strange words than this not even all of the question's would be enough of them.
+    most = len(asked) * (1 - _IN_QUESTION) / _IN_QUESTION
+    whole = _LAST_WORD.sub("", begun)
+    if (match := _DENIAL.match(begun)) is not None:
+        return len(_stems(whole[match.start("part") :]) - asked - _PASSED_OVER) <= most
+    if may_match(_DENIAL, begun):
+        return True
+    if _UNSTATED.match(begun):
+        return denied_part(begun, question) is not None
+    return may_match(_UNSTATED, begun) and len(_stems(whole) - asked - _PASSED_OVER) <= most
+
+
+def _stems(text: str) -> set[str]:
+    return {word[:4] for word in re.findall(r"[^\W_]+", text.casefold()) if is_content(word)}
+
+
+_LAST_WORD = re.compile(r"[^\W_]*\Z")
+_PASSED_OVER = _stems(
+    "based according given provided available supplied cited above however unfortunately sorry nevertheless abstracts "
+    "papers passages sentences texts context sources information details mention anything question answer enough "
+    "sufficient specific further exact number amount using stated mentioned specified reported described disclosed "
+    "currently explicitly"
+)
+"""Of words that a denial may hold besides what it denies, as far as these are known."""

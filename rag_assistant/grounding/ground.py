@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from rag_assistant.drafts import Doubted, Draft, Frame, Label, Matched, Missing, Piece, Refusal
+from rag_assistant.drafts import Begun, Doubted, Draft, Frame, Label, Matched, Missing, Piece, Refusal
 from rag_assistant.evidence import Evidence
 from rag_assistant.grounding.support import Verdict, check_abstract, check_bibliography
 from rag_assistant.types import NO_CITATION, Citation, Paper, Quote, QuoteRef, Statement, Usage
@@ -50,6 +50,11 @@ class Grounder:
             self.usage = _together(self.usage, piece)
         return ""
 
+    def with_begun(self, piece: Begun) -> str:
+        """The text, with a sentence under way at its end as it will stand there."""
+        before = self.text + piece.frame
+        return f"{before}{_gap(before)}{piece.text}"
+
     def copy(self, evidence: Evidence | None = None) -> Grounder:
         """As it is now, so that what comes can be taken back; for other evidence where given."""
         return replace(
@@ -85,7 +90,7 @@ class Grounder:
         verdict = self._check(draft, known, quotes)
         numbers = list(dict.fromkeys(self._number(label, quotes.get(label)) for label in known))
         refs = [QuoteRef(self._numbered(label), quote.start, quote.end) for label, quote in quotes.items()]
-        lead = " " if self.text and not self.text[-1].isspace() else ""
+        lead = _gap(self.text)
         start = len(self.text) + len(lead)
         text = draft.text + "".join(f" [{number}]" for number in numbers)
         self.text += lead + text
@@ -145,6 +150,11 @@ class Grounder:
         if quote is not None and quote not in quotes:
             quotes.append(quote)
         return number
+
+
+def _gap(text: str) -> str:
+    """What stands between a text and the sentence after it."""
+    return " " if text and not text[-1].isspace() else ""
 
 
 def _together(one: Usage, other: Usage) -> Usage:

@@ -8,6 +8,7 @@ import re
 from dataclasses import dataclass
 
 from rag_assistant.drafts import Label
+from rag_assistant.grounding.partial import open_at
 from rag_assistant.sentences import protected_spans
 
 _SENTENCE = r"(?:\s*\.\s*s\s*\d{1,4}|\s*,?\s*sentences?\s*\d{1,4})"
@@ -32,6 +33,8 @@ _BARE = re.compile(
 _FROM_HIGH = str.maketrans(_HIGH, "0123456789")
 OPEN_MARKER = re.compile(r"[\[【(][^\[\]【】()\n]{0,80}$")
 """The end of a text that may become a marker with what comes next."""
+_LONGEST_MARKER = 200
+_HIGH_LIST = re.compile(rf"[{_HIGH}]{{1,2}}(?:,\s?[{_HIGH}]{{1,2}})*,?\s*\Z")
 
 _PART = re.compile(
     r"(?:(?P<paper>\d{1,4})(?:(?:\s*\.\s*s|\s*,?\s*sentences?)\s*(?P<sentence>\d{1,4}))?|s\s*(?P<alone>\d{1,4}))",
@@ -85,6 +88,16 @@ def markers(text: str, papers: int = 0) -> list[Marker]:
             labels = tuple(Label(number - 1) for number in numbers)
             found.append(Marker(match.start(), match.end(), labels, noun))
     return sorted(found, key=lambda marker: marker.start)
+
+
+def open_marker(text: str, papers: int = 0) -> int:
+    """Where the end of a text begins that may become a marker with what comes next; its length where none does."""
+    tail = text[-_LONGEST_MARKER:]
+    places = [open_at(MARKER, tail)]
+    if papers:
+        high = _HIGH_LIST.search(tail)
+        places += [open_at(_BARE, tail), high.start() if high else len(tail)]
+    return len(text) - len(tail) + min(places)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,8 @@
 """From a model's text, as it streams, to drafted sentences with their labels.
 
-A sentence is handed on when the next one has begun, so no marker, formula or link is ever cut. Text is looked at only
-where it has white space: the same reply gives the same pieces however it is cut into chunks.
+A sentence is handed on when the next one has begun, so no marker, formula or link is ever cut. For that, text is looked
+at only where it has white space: the same reply gives the same drafts however it is cut into chunks. Before that, as
+much of the sentence as won't change any more is told with :class:`Begun`.
 """
 
 from __future__ import annotations
@@ -11,13 +12,15 @@ import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from rag_assistant.drafts import Draft, Frame, Label, Missing, Piece, Refusal
+from rag_assistant.drafts import Begun, Draft, Frame, Label, Missing, Piece, Refusal, Withdrawn
 from rag_assistant.evidence import Evidence
 from rag_assistant.grounding.attribution import quoted, resolve
-from rag_assistant.grounding.denials import denied_part
+from rag_assistant.grounding.denials import denied_part, may_deny
 from rag_assistant.grounding.json_reply import may_be_json, unpacked
 from rag_assistant.grounding.markers import OPEN_MARKER, without_markers
-from rag_assistant.sentences import protected_spans, sentence_spans
+from rag_assistant.grounding.partial import may_match, open_at
+from rag_assistant.grounding.settled import begun_word, open_formula, settled_end
+from rag_assistant.sentences import sentence_spans
 
 MAX_SENTENCE = 4000
 """Characters after which text without an end of sentence is handed on as it is."""
@@ -32,9 +35,7 @@ _NO_STATEMENT = re.compile(r"\W*(?:sources?|references?|citations?|labels?)?\W*"
 _NOTES = re.compile(
     r"\W*(?:references|sources|citations|footnotes|notes|bibliography)\b[^\w\n]*(?:\n|\Z)", re.IGNORECASE
 )
-_OPENER = re.compile(r"(?<!\\)(?:\$|`)|\\[(\[]")
 _STOP = re.compile(r"[.!?\u2026\u3002\uff01\uff1f\n]")
-_LONGEST_FORMULA = 400
 
 
 @dataclass(slots=True)
@@ -58,14 +59,17 @@ class Reply:
     _denied: list[str] = field(default_factory=list)
     _told: set[str] = field(default_factory=set)
     _bare: list[Label] = field(default_factory=list)
+    _begun: str = ""
+    _reasoned: tuple[list[str], set[str], bool] | None = None
 
     def add(self, chunk: str) -> Iterator[Piece]:
-        """Takes the next chunk in and yields the sentences that are finished by it."""
+        """Takes the next chunk in and yields the sentences that are finished by it, and how the next one begins."""
         self._pending += chunk
         while match := re.search(r"\s", self._pending):
             word, self._pending = self._pending[: match.end()], self._pending[match.end() :]
-            self._take(word)
+            yield from self._take(word)
             yield from self._sentences(final=False)
+        yield from self._beginning()
 
     def finish(self, *, truncated: bool = False) -> Iterator[Piece]:
         """Yields what is left, and the refusal if the reply was one.
@@ -73,13 +77,16 @@ class Reply:
         Args:
             truncated: Whether the model was stopped in the middle: then an unfinished last sentence is left out.
         """
-        self._take(self._pending)
+        yield from self._take(self._pending)
         self._pending = ""
         if truncated:
             self._text = _without_unfinished(self._text, len(self.evidence.papers))
         yield from self._sentences(final=True)
+        if self._reasoned is not None and not (self._told or self._refused or self._denied or self._bare):
+            self._denied, self._told, self._refused = self._reasoned  # nothing came after it: it was the answer
         if not self._told and not self._refused and not self._denied:
             sentences = quoted(self._bare, self.evidence)
+            yield from self._withdrawal()
             yield from sentences
             self._refused = bool(self._bare) and not sentences
             self.empty = not self._bare
@@ -88,25 +95,33 @@ class Reply:
         else:
             yield from (Missing(part) for part in dict.fromkeys(self._denied))
 
-    def _take(self, word: str) -> None:
-        """Adds a word, with reasoning left out."""
-        kept, start = "", 0
+    def _take(self, word: str) -> Iterator[Piece]:
+        """Adds a word, with reasoning left out; what came before a tag that only closes it was reasoning too."""
+        start = 0
         for tag in _THINK.finditer(word):
-            if tag["close"]:
-                if not self._thinking:  # the opening tag was part of the prompt
-                    self._text, kept = "", ""
-                    if not self._told:
-                        self._denied, self._refused = [], False
-                self._thinking = False
-            else:
-                kept += "" if self._thinking else word[start : tag.start()]
-                self._thinking = True
+            if not self._thinking:
+                self._append(word[start : tag.start()])
+                if tag["close"]:  # the opening tag was part of the prompt
+                    yield from self._sentences(final=True)
+                    came = (self._denied, self._told, self._refused)
+                    self._reasoned = self._reasoned or (came if any(came) else None)
+                    self._denied, self._told, self._bare, self._text = [], set(), [], ""
+                    self._refused = self._notes = False
+            self._thinking = not tag["close"]
             start = tag.end()
         if not self._thinking:
-            kept += word[start:]
-        visible = "".join(c for c in kept if c in "\n\t" or unicodedata.category(c)[0] != "C")
+            self._append(word[start:])
+
+    def _append(self, text: str) -> None:
+        visible = "".join(c for c in text if c in "\n\t" or unicodedata.category(c)[0] != "C")
         self.empty = self.empty and not visible.strip()
         self._text += visible
+
+    def _withdrawal(self) -> Iterator[Piece]:
+        """Before the first piece of the answer that comes after reasoning."""
+        if self._reasoned is not None:
+            self._reasoned = None
+            yield Withdrawn()
 
     def _sentences(self, *, final: bool) -> Iterator[Piece]:
         if not self._told and not self._denied and may_be_json(self._text):
@@ -123,7 +138,9 @@ class Reply:
         ready = len(spans) if final or len(text) > MAX_SENTENCE else len(spans) - 1
         if final and not spans:
             self._bare += [label for *_, found in clean.places for label in found]
-        if ready < 1 or (not final and len(text) <= MAX_SENTENCE and _open_formula(clean.text, spans[ready - 1][1])):
+        if ready < 1:
+            return
+        if not final and len(text) <= MAX_SENTENCE and open_formula(clean.text) < spans[ready - 1][1]:
             return
         labels, consumed = clean.assigned(spans, ready)
         self._text = self._text[consumed:]
@@ -133,48 +150,73 @@ class Reply:
             done = end
 
     def _sentence(self, sentence: str, gap: str, labels: list[Label]) -> Iterator[Piece]:
+        self._begun = ""
         if self._refused or self._notes:
             return
         if self._told and "\n" in gap and (sentence.startswith(":") or _NOTES.match(sentence)):
             self._notes = True  # a list of what was cited follows: markers say that
             return
-        if (heading := _HEADING.match(sentence)) and not labels:
+        heading = _HEADING.match(sentence)
+        if heading and not labels:
             return  # it tells nothing, and what it may claim has no citation
-        sentence = sentence[heading.end() :] if heading else sentence
-        mark = ""
-        if (listed := _LIST_MARK.match(sentence)) and ("\n" in gap or not self._told):
-            mark, sentence = f"{listed[0].strip()} ", sentence[listed.end() :]
-        if not self._told and (lead_in := _LEAD_IN.match(sentence)):
-            sentence = sentence[lead_in.end() :]
+        frame, sentence = self._parted(sentence[heading.end() :] if heading else sentence, gap)
         if _SENTINEL.search(sentence):
-            self._refused = not self._told
+            if not self._told:
+                yield from self._withdrawal()
+                self._refused = True
             return
         if _NO_STATEMENT.fullmatch(sentence):
             self._bare += labels
             return
         if sentence.casefold() in self._told:
             return
+        yield from self._withdrawal()
         part = denied_part(sentence, self.question)
         if part is not None:
             self._denied.append(part)
             return
-        lines = min(gap.count("\n"), 2) if self._told else 0
-        if lines or mark:
-            yield Frame("\n" * lines + mark)
+        if frame:
+            yield Frame(frame)
         self._told.add(sentence.casefold())
         yield Draft(sentence, resolve(sentence, tuple(dict.fromkeys(labels)), self.evidence))
 
+    def _parted(self, sentence: str, gap: str) -> tuple[str, str]:
+        """The frame text before a sentence, and the sentence without its list mark and lead-in."""
+        mark = ""
+        if (listed := _LIST_MARK.match(sentence)) and ("\n" in gap or not self._told):
+            mark, sentence = f"{listed[0].strip()} ", sentence[listed.end() :]
+        if not self._told and (lead_in := _LEAD_IN.match(sentence)):
+            sentence = sentence[lead_in.end() :]
+        return "\n" * (min(gap.count("\n"), 2) if self._told else 0) + mark, sentence
 
-def _open_formula(text: str, end: int) -> bool:
-    """Whether something that opens a formula or code before ``end`` may still be closed by text to come."""
-    protected = protected_spans(text)
-    return any(
-        match.start() < end
-        and len(text) - match.start() < _LONGEST_FORMULA
-        and not any(a <= match.start() < b for a, b in protected)
-        and not text[match.end() : match.end() + 1].isspace()
-        for match in _OPENER.finditer(text)
-    )
+    def _beginning(self) -> Iterator[Piece]:
+        """How the next sentence begins, where more of that is settled than has been told."""
+        if self._thinking or self._refused or self._notes or self._reasoned is not None:
+            return
+        text = self._text + begun_word(self._pending)
+        if not self._told and not self._denied and may_be_json(text):
+            return
+        papers = len(self.evidence.papers)
+        clean = without_markers(text[: settled_end(text, papers)], papers).text
+        for start, end in sentence_spans(clean)[:1]:
+            frame, sentence = self._parted(clean[start:end], clean[:start])
+            sentence = sentence[: open_at(_SENTINEL, sentence)].rstrip()
+            if len(sentence) > len(self._begun) and not self._may_vanish(clean[start:end], clean[:start], sentence):
+                self._begun = sentence
+                yield Begun(sentence, frame)
+
+    def _may_vanish(self, whole: str, gap: str, sentence: str) -> bool:
+        """Whether what begins like this may turn out to be no sentence of the answer, or to have begun elsewhere."""
+        if whole.startswith("#") or _SENTINEL.search(sentence):
+            return True
+        if self._told and "\n" in gap and (whole.startswith(":") or may_match(_NOTES, whole)):
+            return True
+        if ("\n" in gap or not self._told) and may_match(_LIST_MARK, sentence):
+            return True
+        if (not self._told and may_match(_LEAD_IN, sentence)) or may_match(_NO_STATEMENT, sentence, whole=True):
+            return True
+        begun = sentence.casefold()
+        return any(told.startswith(begun) for told in self._told) or may_deny(sentence, self.question)
 
 
 def _without_unfinished(text: str, papers: int) -> str:

@@ -72,7 +72,8 @@ def under_way(question: str, place: int, draft: Answer | None = None, *, stage: 
     label = _STAGES.get(stage, stage)
     said = f"{label} {detail}" if detail else label
     text = draft.text if draft else ""
-    body = f'<div class="answer">{answer_html(_settled(draft), prefix=f"t{place}")}</div>' if draft and text else ""
+    written = answer_html(_settled(draft), prefix=f"t{place}", under_way=True) if draft and text else ""
+    body = f'<div class="answer">{written}</div>' if written else ""
     return (
         f'<section class="turn live" data-turn="{place}" data-text="{escape(text)}" data-stage="{escape(said)}">'
         f'{_question(question, place, False)}{body}<p class="stage">'
@@ -137,12 +138,15 @@ def _outcome(exchange: Exchange, place: int) -> str:
     if exchange.answer is not None:
         return _answer(exchange, exchange.answer, place)
     draft = exchange.draft
-    body = f'<div class="answer">{answer_html(draft, prefix=f"t{place}")}</div>' if draft and draft.text else ""
+    text = answer_html(draft, prefix=f"t{place}", under_way=True) if draft and draft.text else ""
+    body = f'<div class="answer">{text}</div>' if text else ""
     if exchange.error:
         body += trouble(exchange.error, exchange.hint)
     else:
         what = "Stopped" if exchange.stopped else "Broken off"
-        body += f'<p class="note">{what}{": the answer is not complete" if body else ""}.</p>'
+        left = ": the answer is not complete" if body else ""
+        left += ", and its end is not checked" if 'class="unchecked"' in text else ""
+        body += f'<p class="note">{what}{left}.</p>'
     return f'{body}<footer class="meta"><span class="facts"></span><div class="actions">{_retry(place)}</div></footer>'
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import socket
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -17,7 +18,7 @@ from rag_assistant.backends.base import Backend, Prepares
 from rag_assistant.backends.calling import Options
 from rag_assistant.backends.replies import CUT
 from rag_assistant.backends.writing import WritingBackend
-from rag_assistant.drafts import Draft, Label, Notice, Piece, Refusal
+from rag_assistant.drafts import Begun, Draft, Label, Notice, Piece, Refusal
 from rag_assistant.plugins import load_plugin
 from rag_assistant.settings import Settings
 from rag_assistant.types import FinalEvent, TextEvent, Usage
@@ -65,14 +66,14 @@ def prompt(assistant: Assistant):
 
 
 def both(backend: Backend, prompt) -> list[Piece]:
-    """The pieces, which are the same both ways."""
+    """The pieces, which are the same both ways; without the beginnings of sentences."""
     pieces = list(backend.stream(prompt))
 
     async def drained() -> list[Piece]:
         return [piece async for piece in backend.astream(prompt)]
 
     assert asyncio.run(drained()) == pieces
-    return pieces
+    return [piece for piece in pieces if not isinstance(piece, Begun)]
 
 
 def raised_by(backend: Backend, prompt) -> e.BackendError:
@@ -195,7 +196,7 @@ def test_a_closed_stream_hangs_up(make: Make, server: Script, prompt) -> None:
     server.hung_up.clear()
     server.say(Reply(("A sentence. ", *["And another one. "] * 400), pause=0.01))
     pieces = make().stream(prompt)
-    assert isinstance(next(iter(pieces)), Draft)
+    assert next(iter(pieces)) == Begun("A sentence.")
     pieces.close()  # type: ignore[attr-defined]
     assert server.hung_up.wait(2)
 
@@ -266,6 +267,23 @@ def test_the_answer_is_what_streamed(make: Make, server: Script, assistant: Assi
         assert (answer.prompt.name, answer.backend, answer.model) == ("answer", make().name, make().model)
         assert answer.usage == Usage(7, 3, calls=1)
         assert asyncio.run(asked.aask(QUESTION)).text == answer.text
+
+
+def test_text_comes_as_it_is_written(make: Make, server: Script, assistant: Assistant, prompt) -> None:
+    first, second = (sentence.passage.text for sentence in prompt.evidence.papers[0].sentences[:2])
+    server.say(Reply(tuple(re.findall(r"\s*\S+", f"<think>Hm.</think>\n{first[:-1]} [1.s1]. {second} [1.s2]"))))
+    with Assistant.open(assistant.settings.index_path, backend=make()) as asked:
+
+        async def drained() -> list[TextEvent]:
+            return [e async for e in asked.astream(QUESTION).events() if isinstance(e, TextEvent)]
+
+        events = [event for event in asked.stream(QUESTION).events() if isinstance(event, TextEvent)]
+        assert asyncio.run(drained()) == events
+    assert len(events) > 20
+    assert first.startswith(events[0].text)
+    assert len(events[0].text.split()) == 1
+    assert [event.text[-4:] for event in events if event.statement] == [" [1]", " [1]"]
+    assert all(event.statement or not event.citations for event in events)
 
 
 def test_an_answer_without_support_is_replaced_by_a_refusal(make: Make, server: Script, assistant: Assistant) -> None:

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rag_assistant.drafts import Draft, Label, Piece, Refusal
+from rag_assistant.answering.telling import Told
+from rag_assistant.drafts import Begun, Draft, Label, Piece, Refusal, Withdrawn
 from rag_assistant.evidence import Evidence
 from rag_assistant.grounding.ground import Grounder
 from rag_assistant.grounding.markers import markers
 from rag_assistant.grounding.reply import MAX_SENTENCE, Reply
+from rag_assistant.sentences import protected_spans
 from rag_assistant.types import Paper
 
 from .papers import evidence, found
@@ -39,17 +44,27 @@ def sent() -> Evidence:
     return evidence(found(DPO), found(CTMA))
 
 
-def pieces(text: str, size: int = 1, *, truncated: bool = False) -> list[Piece]:
+def streamed(chunks: Iterable[str], *, truncated: bool = False) -> list[Piece]:
     reply = Reply(sent(), QUESTION)
-    read: list[Piece] = []
-    for start in range(0, len(text), size):
-        read += reply.add(text[start : start + size])
+    read = [piece for chunk in chunks for piece in reply.add(chunk)]
     return [*read, *reply.finish(truncated=truncated)]
+
+
+def pieces(text: str, size: int = 1, *, truncated: bool = False) -> list[Piece]:
+    """Without the beginnings of sentences, which depend on the chunks."""
+    read = streamed(cut(text, size), truncated=truncated)
+    return [piece for piece in read if not isinstance(piece, Begun)]
+
+
+def cut(text: str, size: int) -> list[str]:
+    return [text[start : start + size] for start in range(0, len(text), size)]
 
 
 def grounded(text: str) -> Grounder:
     ground = Grounder(sent())
     for piece in pieces(text):
+        if isinstance(piece, Withdrawn):
+            ground = Grounder(sent())
         ground.add(piece)
     return ground
 
@@ -241,9 +256,16 @@ def test_what_is_missing_is_told_besides_an_answer() -> None:
 
 def test_a_sentence_is_handed_on_when_the_next_begins() -> None:
     reply = Reply(sent(), QUESTION)
-    read = [list(reply.add(chunk)) for chunk in ("PPO outperforms ", "DPO. [1", ".s4", "] CTMA ", "is ", "robust")]
-    assert [len(found_pieces) for found_pieces in read] == [0, 0, 0, 1, 0, 0]
-    assert read[3] == [Draft("PPO outperforms DPO.", (Label(0, 3),))]
+    chunks = ("PPO outper", "forms ", "DPO. [1", ".s4", "] CTMA ", "is ", "robust")
+    assert [list(reply.add(chunk)) for chunk in chunks] == [
+        [Begun("PPO outper")],
+        [Begun("PPO outperforms")],
+        [Begun("PPO outperforms DPO.")],
+        [],
+        [Draft("PPO outperforms DPO.", (Label(0, 3),)), Begun("CTMA")],
+        [Begun("CTMA is")],
+        [Begun("CTMA is robust")],
+    ]
 
 
 def test_formulas_and_code_keep_their_brackets() -> None:
@@ -281,6 +303,100 @@ def test_chunks_change_nothing_and_all_text_is_grounded(text: str, size: int) ->
     for citation in ground.citations():
         for quote in citation.quotes:
             assert citation.paper.abstract[quote.start : quote.end] == quote.text
+
+
+def told(chunks: Iterable[str]) -> tuple[list[str], str]:
+    """What is passed on of a reply after each piece, and the text of its answer."""
+    ground, passed = Grounder(sent()), Told()
+    texts = [""]
+    for piece in streamed(chunks):
+        ground.add(piece)
+        passed.after(piece, ground)
+        texts.append(passed.text)
+    return texts, ground.text
+
+
+UNCUT = re.compile(r"\[\d+\]|\*\*\S[^*]*\S\*\*")
+STYLES = st.sampled_from(
+    [
+        *RIGHT.values(),
+        # Those two take back what came before them.
+        *(odd for odd in ODDS if odd not in ("</think>", "NOT_IN_ABSTRACTS")),
+        *("**Bold words** here. ", "It costs $5 and $6 a token. ", "Smith et al. We show it, e.g. here. "),
+        *("CTMA (see 2.s2) is robust. ", "In [1] and [2], PPO wins. ", "x² and y.¹, ² z. ", "`code [1] x` ok. "),
+        *("The carbon footprint is not stated. ", "Sources of error. ", "\\( a + b \\) ", "$a + b$ ", "# Heading\n"),
+    ]
+)
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.lists(STYLES.filter(lambda style: "</think>" not in style), max_size=6).map("".join), st.integers(1, 9))
+def test_what_streams_is_the_answer_and_nothing_is_cut_in_half(text: str, size: int) -> None:
+    words = re.findall(r"\s*\w+|\s*[^\w\s]|\s+", text)
+    for chunks in (cut(text, size), words):
+        texts, whole = told(chunks)
+        assert texts[-1] == whole
+        spans = [*protected_spans(whole), *(found.span() for found in UNCUT.finditer(whole))]
+        for passed in texts:
+            assert not [whole[a:b] for a, b in spans if a < len(passed) < b]
+
+
+@pytest.mark.parametrize(
+    ("begun", "shown"),
+    [
+        ("PPO outperf", "PPO outperf"),
+        ("PPO outperforms DPO [1", "PPO outperforms DPO"),
+        ("PPO outperforms DPO (RLHF", "PPO outperforms DPO"),
+        ("PPO outperforms DPO (RLHF ", "PPO outperforms DPO (RLHF"),
+        ("PPO outperforms DPO (see ", "PPO outperforms DPO"),
+        ("PPO needs $O(n", "PPO needs"),
+        ("PPO needs $O(n)$ st", "PPO needs $O(n)$ st"),
+        ("PPO needs \\( n ", "PPO needs"),
+        ("PPO is **much bet", "PPO is"),
+        ("PPO wins in `a b", "PPO wins in"),
+        ("PPO wins by 30", "PPO wins by"),
+        ("PPO wins by 30% ", "PPO wins by 30%"),
+        ("PPO wins, cf. Smith et al. ", "PPO wins, cf. Smith et al."),
+        ("PPO wins, cf. Smith et al. W", "PPO wins, cf. Smith et al."),
+        ("PPO wins <thi", "PPO wins"),
+        ("<think>PPO wins ", ""),
+        ("<think>Hm.</think>\n\nPPO wins ", "PPO wins"),
+        ("NOT", ""),
+        ("Note th", "Note th"),
+        ("We can say NOT_IN_", "We can say"),
+        ("The abstracts don't", ""),
+        ("However, the papers ", ""),
+        ("However, PPO", "However, PPO"),
+        ("I cannot", ""),
+        ("The method", ""),
+        ("The method is qu", "The method is qu"),
+        ("The method of moments, h", "The method of moments, h"),
+        ('{"answer": "PPO', ""),
+        ("```json", ""),
+        ("Answer: ", ""),
+        ("Answer: PPO wins", "PPO wins"),
+        ("- PPO wins", "- PPO wins"),
+        ("## PPO wins", ""),
+        ("PPO wins [1.s4].\n\nReferences ", "PPO wins. [1]"),
+        ("PPO wins [1.s4].\n\nReference models w", "PPO wins. [1]\n\nReference models w"),
+        ("PPO wins [1.s4]. PPO w", "PPO wins. [1]"),
+        ("PPO wins [1.s4]. PPO works", "PPO wins. [1] PPO works"),
+    ],
+)
+def test_a_sentence_is_shown_as_far_as_it_is_settled(begun: str, shown: str) -> None:
+    reply, ground, passed = Reply(sent(), QUESTION), Grounder(sent()), Told()
+    for chunk in cut(begun, 3):
+        for piece in reply.add(chunk):
+            ground.add(piece)
+            passed.after(piece, ground)
+    assert passed.text == shown
+
+
+def test_reasoning_that_no_tag_opens_is_withdrawn() -> None:
+    read = pieces("PPO wins [1.s4]. So. </think> CTMA is robust [2.s2].")
+    assert [type(piece).__name__ for piece in read] == ["Draft", "Draft", "Withdrawn", "Draft"]
+    assert grounded("PPO wins [1.s4]. So. </think> CTMA is robust [2.s2].").text == "CTMA is robust. [1]"
+    assert grounded("PPO wins [1.s4]. </think>").text == "PPO wins. [1]"
 
 
 @settings(deadline=None, max_examples=60)
