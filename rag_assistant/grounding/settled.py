@@ -36,7 +36,8 @@ def settled_end(text: str, papers: int) -> int:
     ends = [open_marker(text, papers), open_formula(text), _open_emphasis(text), len(text)]
     if (bracket := _BRACKET.search(text, max(0, len(text) - _LONGEST_BRACKET - 4))) is not None:
         ends.append(bracket.start())
-    if (boundary := _BOUNDARY.search(text, max(0, len(text) - _LONGEST_BOUNDARY))) is not None:
+    boundary = _BOUNDARY.search(text, max(0, len(text) - _LONGEST_BOUNDARY))
+    if boundary is not None and text[: boundary.end("stop")].strip():
         ends.append(boundary.end("stop"))
     return min(ends)
 
