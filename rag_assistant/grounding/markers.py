@@ -34,7 +34,10 @@ _FROM_HIGH = str.maketrans(_HIGH, "0123456789")
 OPEN_MARKER = re.compile(r"[\[【(][^\[\]【】()\n]{0,80}$")
 """The end of a text that may become a marker with what comes next."""
 _LONGEST_MARKER = 200
-_HIGH_LIST = re.compile(rf"[{_HIGH}]{{1,2}}(?:,\s?[{_HIGH}]{{1,2}})*,?\s*\Z")
+_GROWING = re.compile(
+    rf"[{_HIGH}]{{1,2}}(?:,\s?[{_HIGH}]{{1,2}})*,?\s*\Z|(?<![\w-])papers?\s\d[\d,;&:\s]*(?:and?|a)?\s*\Z", re.IGNORECASE
+)
+"""A marker at the end of a text that may have further numbers."""
 
 _PART = re.compile(
     r"(?:(?P<paper>\d{1,4})(?:(?:\s*\.\s*s|\s*,?\s*sentences?)\s*(?P<sentence>\d{1,4}))?|s\s*(?P<alone>\d{1,4}))",
@@ -95,8 +98,8 @@ def open_marker(text: str, papers: int = 0) -> int:
     tail = text[-_LONGEST_MARKER:]
     places = [open_at(MARKER, tail)]
     if papers:
-        high = _HIGH_LIST.search(tail)
-        places += [open_at(_BARE, tail), high.start() if high else len(tail)]
+        growing = _GROWING.search(tail)
+        places += [open_at(_BARE, tail), growing.start() if growing else len(tail)]
     return len(text) - len(tail) + min(places)
 
 
