@@ -1,47 +1,75 @@
-"""What a model's answer to a comparison leaves out: a side of which abstracts tell, or of which none does."""
+"""What an answer leaves out: one side of a comparison, or that another paper says the opposite."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from rag_assistant.backends.sides import best_for_side, names_side, side_words, sides_of, subset
 from rag_assistant.drafts import Draft, Frame, Label, Missing, Notice, Piece
-from rag_assistant.evidence import CLOSE, Evidence, PaperEvidence
+from rag_assistant.evidence import CLOSE, Evidence
+from rag_assistant.grounding.clauses import contents, words
+from rag_assistant.grounding.conflicts import conflict
+from rag_assistant.grounding.gate import is_near, matches_by_words
 from rag_assistant.questions.form import QuestionForm
 from rag_assistant.types import Citation, Statement
 
 NOTICE = "The model wrote on one side of the comparison only; a sentence of an abstract was added for the other."
 LEAD_IN = "\n\nOn the other side, which is left out above, the abstracts say: "
+DISAGREE = "\n\nThe papers disagree on this. Another says: "
+DISAGREE_CITED = "\n\nThe papers disagree on this: {} and {}."
 
 
-def left_out(
-    form: QuestionForm,
-    evidence: Evidence,
-    statements: Sequence[Statement],
-    citations: Sequence[Citation],
-    missing: Sequence[str],
-) -> Iterator[Piece]:
-    """The best sentence on a side that no statement is about; that the abstracts don't tell of one that none names.
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What was written on a question.
 
-    Nothing where the answer is about no side: then it isn't half an answer.
-
-    Args:
+    Attributes:
         form: What was asked.
-        evidence: What the model was sent.
-        statements: What it wrote.
+        evidence: What it was written from.
+        statements: What was written.
         citations: What these cite.
-        missing: What it said that the abstracts don't tell.
+        missing: What was said not to be told by the abstracts.
     """
+
+    form: QuestionForm
+    evidence: Evidence
+    statements: Sequence[Statement]
+    citations: Sequence[Citation]
+    missing: Sequence[str]
+
+    @property
+    def supported(self) -> list[Statement]:
+        """The statements that hold."""
+        return [statement for statement in self.statements if statement.support == "supported"]
+
+    @property
+    def cited(self) -> dict[int, int]:
+        """The place in the evidence of each paper that is cited, by its number."""
+        places = {paper.hit.paper.id: place for place, paper in enumerate(self.evidence.papers)}
+        return {c.number: places[c.paper.id] for c in self.citations if c.paper.id in places}
+
+    def rests_on(self, statement: Statement) -> Iterator[Label]:
+        """The sentences of a statement."""
+        cited = self.cited
+        for ref in statement.quotes:
+            if (place := cited.get(ref.citation)) is not None:
+                for at, sentence in enumerate(self.evidence.papers[place].sentences):
+                    if sentence.passage.start == ref.start:
+                        yield Label(place, at)
+
+
+def left_out(written: Written) -> Iterator[Piece]:
+    """For a comparison the best sentence on a side that no statement is about; that the abstracts don't tell of one
+    that none names. Nothing where the answer is about no side: then it isn't half an answer."""
+    form, evidence = written.form, written.evidence
     if form.kind != "comparison":
         return
-    papers = {paper.hit.paper.id: paper for paper in evidence.papers}
-    cited = {citation.number: papers[citation.paper.id] for citation in citations if citation.paper.id in papers}
-    supported = [statement for statement in statements if statement.support == "supported"]
     sides = sides_of(form, evidence.words)
-    told = [any(_is_about(evidence, statement, cited, side) for statement in supported) for side in sides]
+    told = [any(_is_about(written, statement, side) for statement in written.supported) for side in sides]
     if not any(told):
         return
-    denied = " ".join(missing).lower()
+    denied = " ".join(written.missing).lower()
     for side, is_told in zip(sides, told, strict=True):
         if is_told or any(evidence.words[at].text.lower() in denied for at in side):
             continue
@@ -55,14 +83,48 @@ def left_out(
             yield Missing(next(name for name in form.sides if side_words(evidence.words, name) == side))
 
 
-def _is_about(evidence: Evidence, statement: Statement, cited: dict[int, PaperEvidence], side: tuple[int, ...]) -> bool:
+def contradicted(written: Written) -> Iterator[Piece]:
+    """That papers disagree on what is asked, and the sentence of the other paper where it isn't cited yet.
+
+    What is looked for is a sentence that contradicts one which the answer rests on, in a paper on the topic.
+    """
+    form, evidence = written.form, written.evidence
+    if form.kind in ("list", "bibliography"):
+        return
+    asked = contents(words(form.text))
+    told = list(dict.fromkeys(label for statement in written.supported for label in written.rests_on(statement)))
+    for label in told:
+        for other in _others(evidence, label):
+            on = conflict(_text(evidence, label), _text(evidence, other))
+            if not on & asked:
+                continue
+            if other in told:
+                titles = (f"“{evidence.papers[at.paper].hit.paper.title}”" for at in (label, other))
+                yield Frame(DISAGREE_CITED.format(*titles))
+            else:
+                yield Frame(DISAGREE)
+                yield Draft(_text(evidence, other), (other,))
+            return
+
+
+def _others(evidence: Evidence, label: Label) -> Iterator[Label]:
+    for place, paper in enumerate(evidence.papers):
+        if place != label.paper and (matches_by_words(paper) or is_near(paper)):
+            yield from (Label(place, at) for at, sentence in enumerate(paper.sentences) if not sentence.orders)
+
+
+def _text(evidence: Evidence, label: Label) -> str:
+    return evidence.papers[label.paper].sentences[label.sentence or 0].passage.text
+
+
+def _is_about(written: Written, statement: Statement, side: tuple[int, ...]) -> bool:
     """Whether a statement names a side, or rests on a sentence or a title that does."""
+    words = written.evidence.words
     text = statement.text.lower()
-    if all(evidence.words[at].text.lower() in text for at in side):
+    if all(words[at].text.lower() in text for at in side):
         return True
     rows = []
-    for ref in statement.quotes:
-        if (paper := cited.get(ref.citation)) is not None:
-            rows.append(paper.title_matches)
-            rows += (sentence.matches for sentence in paper.sentences if sentence.passage.start == ref.start)
-    return any(subset(evidence.words, row, side) >= CLOSE for row in rows)
+    for label in written.rests_on(statement):
+        paper = written.evidence.papers[label.paper]
+        rows += [paper.title_matches, paper.sentences[label.sentence or 0].matches]
+    return any(subset(words, row, side) >= CLOSE for row in rows)

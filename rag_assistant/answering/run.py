@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from rag_assistant.answering.budget import Purse
 from rag_assistant.answering.calls import Call, Calls, RewriteCall
 from rag_assistant.answering.checking import Checking
-from rag_assistant.answering.completing import left_out
+from rag_assistant.answering.completing import Written, contradicted, left_out
 from rag_assistant.answering.early_refusal import early_refusal
 from rag_assistant.answering.last_check import NOTHING_HELD, WITHHELD, answering_sentences, says_nothing, withheld
 from rag_assistant.answering.listing import Listing
@@ -208,8 +208,7 @@ class Run:
             yield from self._check_last(self._calls, part, form, evidence)
         made = self._calls.last
         self._calls = None
-        if made.prompt.user:
-            yield from self._complete(made.prompt)
+        yield from self._complete(made.prompt)
         self._written += 1
         self._fell_back += made.fell_back
         self._sent += made.sentences
@@ -263,11 +262,12 @@ class Run:
         self._grounder = fresh
 
     def _complete(self, prompt: Prompt) -> Iterator[Event]:
-        """Adds what the answer to a comparison leaves out."""
-        grounder = self._grounder
-        told = grounder.statements[len(self._before.statements) :]
-        for piece in left_out(prompt.form, prompt.evidence, told, grounder.citations(), grounder.missing):
-            yield from self.add(piece)
+        """Adds what an answer leaves out."""
+        for look in (left_out, contradicted) if prompt.user else (contradicted,):
+            grounder = self._grounder
+            told = grounder.statements[len(self._before.statements) :]
+            for piece in look(Written(prompt.form, prompt.evidence, told, grounder.citations(), grounder.missing)):
+                yield from self.add(piece)
 
     def _list(self, prompt: Prompt) -> Iterator[Event | Call]:
         """Has the papers of a list judged, and tells it."""
