@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from rag_assistant.drafts import Draft, Label
 from rag_assistant.evidence import Evidence
-from rag_assistant.grounding.support import check_abstract, word_recall
+from rag_assistant.grounding.support import MIN_WORD_RECALL, check_abstract, word_recall
 
 STRANGER = 0.3
 """A paper whose cited words hold less than this share of a statement's words says something else."""
@@ -30,7 +30,27 @@ def resolve(statement: str, labels: tuple[Label, ...], evidence: Evidence) -> tu
             resolved += best[1] if best else _nearest(statement, label.paper, evidence)[:1]
         elif not known:
             resolved.append(label)
-    return _without_strangers(statement, tuple(dict.fromkeys(resolved)), evidence)
+    return _without_strangers(statement, _set_right(statement, tuple(dict.fromkeys(resolved)), evidence), evidence)
+
+
+def _set_right(statement: str, labels: tuple[Label, ...], evidence: Evidence) -> tuple[Label, ...]:
+    """The labels as they are, unless all are of one paper and their sentences have few of the statement's words, but
+    other sentences of this paper support it: models miscount sentences, and the paper that is cited says it. Where the
+    cited sentence has the words and fails another check, the statement is what is wrong."""
+    papers = {label.paper for label in labels}
+    place = next(iter(papers), -1)
+    if len(papers) != 1 or not 0 <= place < len(evidence.papers):
+        return labels
+    record = evidence.papers[place]
+    texts = [
+        record.sentences[label.sentence].passage.text
+        for label in labels
+        if label.sentence is not None and 0 <= label.sentence < len(record.sentences)
+    ]
+    if len(texts) < len(labels) or word_recall(statement, [*texts, record.hit.paper.title]) >= MIN_WORD_RECALL:
+        return labels
+    best = _best(statement, place, evidence)
+    return best[1] if best else labels
 
 
 def quoted(labels: Sequence[Label], evidence: Evidence) -> list[Draft]:

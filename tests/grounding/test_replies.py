@@ -151,7 +151,6 @@ WRONG = {
     "name of elsewhere": ("RLOO outperforms DPO in all three benchmarks [1.s4].", "RLOO"),
     "name of another paper": ("CTMA outperforms DPO in all three benchmarks [1.s4].", "CTMA"),
     "sentence of another paper": ("PPO outperforms DPO in all three benchmarks [2.s1].", "not in the cited"),
-    "wrong sentence": ("Byzantine workers may send arbitrary updates [2.s4].", "don't say"),
     "paper only, wrong": ("Byzantine workers may send arbitrary updates [1].", "don't say"),
     "claim of its own": ("Alignment matters for society and its values [1.s1].", "don't say"),
     "round number that is none": ("PPO outperforms DPO in all three benchmarks (12) [1.s4].", "12"),
@@ -414,3 +413,10 @@ def test_a_papers_number_in_the_prompt_is_not_told_to_the_reader() -> None:
         "In this paper, CTMA is robust to them. [2]"
     )
     assert "paper 9" in grounded("PPO outperforms DPO, unlike paper 9 [1.s4].").text
+
+
+def test_a_wrong_sentence_of_the_right_paper_is_set_right() -> None:
+    [statement] = grounded("Byzantine workers may send arbitrary updates [2.s4].").statements
+    assert (statement.support, statement.citations) == ("supported", (1,))
+    [quote] = statement.quotes
+    assert CTMA.abstract[quote.start : quote.end] == "Byzantine workers may send arbitrary updates."
