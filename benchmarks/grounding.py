@@ -59,7 +59,7 @@ def _rate(passed: list[bool], holds: list[bool], kind: bool) -> float:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--half", choices=("tune", "apart"))
+    parser.add_argument("--half", choices=("tune", "apart", "real"))
     parser.add_argument("--missed", action="store_true")
     parser.add_argument("--claims", type=Path)
     options = parser.parse_args()

@@ -25,7 +25,7 @@ _HIGH = "⁰¹²³⁴⁵⁶⁷⁸⁹"
 _BARE = re.compile(
     rf"(?<=[\w.!?%\"')\u201d]\s)\((?P<round>{_NUMBERS})\)(?=\s*(?:[.!?;,]|\n|$))"
     rf"|<sup>\s*\[?(?P<sup>{_NUMBERS})\]?\s*</sup>"
-    rf"|(?<![\w-])papers?\s(?P<named>\d{{1,2}}(?:,? and |\s?&\s?)\d{{1,2}}|{_NUMBERS})(?![\w%]|\.\d)(?::\s)?"
+    rf"|(?<![\w-])(?:papers?|sources?)\s(?P<named>\d{{1,2}}(?:,? and |\s?&\s?)\d{{1,2}}|{_NUMBERS})(?![\w%]|\.\d)(?::\s)?"
     rf"|(?:(?<=[A-Za-z]{{3}})|(?<=[.,;:!?)\"'\u201d\u2019]))(?P<high>[{_HIGH}]{{1,2}}(?:,\s?[{_HIGH}]{{1,2}})*)(?![\w⁺⁻])",
     re.IGNORECASE,
 )
@@ -35,7 +35,8 @@ OPEN_MARKER = re.compile(r"[\[【(][^\[\]【】()\n]{0,80}$")
 """The end of a text that may become a marker with what comes next."""
 _LONGEST_MARKER = 200
 _GROWING = re.compile(
-    rf"[{_HIGH}]{{1,2}}(?:,\s?[{_HIGH}]{{1,2}})*,?\s*\Z|(?<![\w-])papers?\s\d[\d,;&:\s]*(?:and?|a)?\s*\Z", re.IGNORECASE
+    rf"[{_HIGH}]{{1,2}}(?:,\s?[{_HIGH}]{{1,2}})*,?\s*\Z|(?<![\w-])(?:papers?|sources?)\s\d[\d,;&:\s]*(?:and?|a)?\s*\Z",
+    re.IGNORECASE,
 )
 """A marker at the end of a text that may have further numbers."""
 

@@ -121,6 +121,7 @@ RIGHT = {
     "a paper's number as its name": "Paper 1: PPO outperforms DPO in all three benchmarks.",
     "a paper's number as the subject": "Paper 1 shows that PPO outperforms DPO in all three benchmarks.",
     "a paper's number in place": "In Paper 2, CTMA is robust to them, while paper 1 needs no reward model.",
+    "a source's number": "According to Source 1, PPO outperforms DPO in all three benchmarks.",
     "papers' numbers": "PPO outperforms DPO, and CTMA is robust, according to papers 1 and 2.",
     "said twice": "DPO has fundamental limitations [1.s2]. DPO has fundamental limitations [1.s2].",
 }

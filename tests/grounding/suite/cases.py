@@ -49,7 +49,7 @@ class Case:
     """A reply to a question about two papers.
 
     Attributes:
-        half: ``tune`` or ``apart``; empty where there is only one.
+        half: ``tune`` or ``apart``; ``real`` for what a model wrote; empty where there is only one.
         supports: What each statement must be: ``supported`` or ``caught``, which is anything else. ``None``: where the
             answer is right, all must be supported; else none may be.
         right: Whether everything in it is right, so that whatever is held against it is a false alarm.
@@ -78,7 +78,7 @@ class Case:
 
 def all_cases() -> list[Case]:
     """Every case, in a fixed order."""
-    right = [replace(case, right=True) for case in _read("right.jsonl")]
+    right = [replace(case, right=True) for name in ("right.jsonl", "real.jsonl") for case in _read(name)]
     return [
         *right,
         *_read("wrong.jsonl"),
