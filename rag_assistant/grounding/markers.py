@@ -21,11 +21,12 @@ MARKER = re.compile(
     re.IGNORECASE,
 )
 _NUMBERS = r"\d{1,2}(?:\s*[,;]\s*\d{1,2})*"
+_NOUN = r"(?<![\w-])(?:papers?|sources?)\s"
 _HIGH = "⁰¹²³⁴⁵⁶⁷⁸⁹"
 _BARE = re.compile(
     rf"(?<=[\w.!?%\"')\u201d]\s)\((?P<round>{_NUMBERS})\)(?=\s*(?:[.!?;,]|\n|$))"
     rf"|<sup>\s*\[?(?P<sup>{_NUMBERS})\]?\s*</sup>"
-    rf"|(?<![\w-])(?:papers?|sources?)\s(?P<named>\d{{1,2}}(?:,? and |\s?&\s?)\d{{1,2}}|{_NUMBERS})(?![\w%]|\.\d)(?::\s)?"
+    rf"|{_NOUN}(?P<named>\d{{1,2}}(?:,? and |\s?&\s?)\d{{1,2}}|{_NUMBERS})(?![\w%]|\.\d)(?::\s)?"
     rf"|(?:(?<=[A-Za-z]{{3}})|(?<=[.,;:!?)\"'\u201d\u2019]))(?P<high>[{_HIGH}]{{1,2}}(?:,\s?[{_HIGH}]{{1,2}})*)(?![\w⁺⁻])",
     re.IGNORECASE,
 )
