@@ -117,11 +117,19 @@ class Doubted:
 
 
 @dataclass(frozen=True, slots=True)
+class Waiting:
+    """The call that is to bring the answer waits, and why; ``why`` is empty when it goes on."""
+
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Notice:
     """What the user should know about how the answer came to be."""
 
     text: str
 
 
-Piece = Begun | Draft | Doubted | Frame | Matched | Missing | Notice | Picked | Refusal | Rewritten | Usage | Withdrawn
+Writing = Begun | Draft | Frame | Matched | Missing | Refusal | Withdrawn
+Piece = Writing | Doubted | Notice | Picked | Rewritten | Usage | Waiting
 """What backends yield, in order."""

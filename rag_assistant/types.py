@@ -205,8 +205,9 @@ class PromptInfo:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What the answer took of a model. Tokens are as the provider reports them; ``cost`` is in US dollars where a
-    price is configured. All are ``None`` where not known, and zero for answers made without a model."""
+    """What the answer took of a model. Tokens are as the provider reports them; ``cost`` is in US dollars, as the
+    provider reports it or by the prices that are set. All are ``None`` where not known, and zero for answers made
+    without a model."""
 
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
@@ -296,7 +297,7 @@ class Answer:
 @dataclass(frozen=True, slots=True)
 class StageEvent:
     """Work has reached a stage: ``searching``, ``rewording``, ``reading``, ``judging`` (papers of a list), ``writing``
-    or ``checking``.
+    or ``checking``. ``waiting``: a model can't be called for now; the stage that it is called for comes again after it.
 
     ``detail`` is for people.
     """

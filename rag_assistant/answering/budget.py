@@ -103,9 +103,17 @@ class Purse:
             sent if usage.prompt_tokens is None else usage.prompt_tokens,
             written if usage.completion_tokens is None else usage.completion_tokens,
         )
+        if usage.cost is not None:  # as the provider reports it
+            used = replace(used, cost=usage.cost)
         self._budget._settle(self._budget._amount(sent, written), used)
         self._spent += used
         return usage if None in self._budget._prices else replace(usage, cost=used.cost)
+
+    @property
+    def told(self) -> str:
+        """What was spent, for people; in dollars where these are known."""
+        cost = self._spent.cost
+        return f"{self._spent.tokens:,} tokens" + (f", ${cost:.4f}" if cost or None not in self._budget._prices else "")
 
 
 def _exceeded(setting: str, need: str, limit: str) -> BudgetExceeded:

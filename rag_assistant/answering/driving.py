@@ -8,15 +8,17 @@ from contextlib import asynccontextmanager
 
 from rag_assistant.answering.calls import Call
 from rag_assistant.answering.run import Run
-from rag_assistant.drafts import Piece
+from rag_assistant.drafts import Piece, Waiting
 from rag_assistant.errors import BackendError
-from rag_assistant.types import Event
+from rag_assistant.types import Event, StageEvent
 
 
 def drive(run: Run) -> Iterator[Event]:
     """The events of a question that is answered."""
+    stage = StageEvent("writing")
     for step in run.steps():
         if not isinstance(step, Call):
+            stage = step if isinstance(step, StageEvent) else stage
             yield step
             continue
         call: Call | None = step
@@ -24,7 +26,10 @@ def drive(run: Run) -> Iterator[Event]:
             yield from call.events()
             try:
                 for piece in call.pieces():
-                    yield from run.add(piece)
+                    if isinstance(piece, Waiting):
+                        yield _waiting(piece, stage)
+                    else:
+                        yield from run.add(piece)
                 call = None
             except BackendError as error:
                 call = run.instead(error)
@@ -32,9 +37,11 @@ def drive(run: Run) -> Iterator[Event]:
 
 async def adrive(run: Run) -> AsyncGenerator[Event]:
     """The same, without blocking the event loop; closing it ends the request that is under way."""
+    stage = StageEvent("writing")
     steps = run.steps()
     while (step := await asyncio.to_thread(next, steps, None)) is not None:
         if not isinstance(step, Call):
+            stage = step if isinstance(step, StageEvent) else stage
             yield step
             continue
         call: Call | None = step
@@ -44,11 +51,19 @@ async def adrive(run: Run) -> AsyncGenerator[Event]:
             try:
                 async with _closed(call.apieces()) as pieces:
                     async for piece in pieces:
+                        if isinstance(piece, Waiting):
+                            yield _waiting(piece, stage)
+                            continue
                         for event in run.add(piece):
                             yield event
                 call = None
             except BackendError as error:
                 call = await asyncio.to_thread(run.instead, error)
+
+
+def _waiting(piece: Waiting, stage: StageEvent) -> StageEvent:
+    """That a call waits, or that it is on again with what it was for."""
+    return StageEvent("waiting", piece.why) if piece.why else stage
 
 
 @asynccontextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import threading
 import time
 from abc import ABC, abstractmethod
@@ -13,7 +14,7 @@ from pathlib import Path
 
 from rag_assistant.backends.base import Prompt
 from rag_assistant.backends.replies import Delta, ModelReply
-from rag_assistant.drafts import Piece
+from rag_assistant.drafts import Piece, Waiting
 from rag_assistant.errors import BackendContextTooLong, BackendError
 from rag_assistant.settings import Settings
 
@@ -120,7 +121,9 @@ class CallingBackend(ABC):
         attempt = 0
         while True:
             while left := self._pause.left():  # another call may have made it longer
+                yield Waiting(self._pause.told(left))
                 time.sleep(left)
+                yield Waiting()
             try:
                 with closing(self.deltas(self._request(prompt))) as deltas:  # type: ignore[type-var]
                     for delta in deltas:
@@ -136,7 +139,9 @@ class CallingBackend(ABC):
         attempt = 0
         while True:
             while left := self._pause.left():
+                yield Waiting(self._pause.told(left))
                 await asyncio.sleep(left)
+                yield Waiting()
             try:
                 async with aclosing(self.adeltas(self._request(prompt))) as deltas:  # type: ignore[type-var]
                     async for delta in deltas:
@@ -161,7 +166,10 @@ class CallingBackend(ABC):
             raise error
         if begun or error.retry_after is None or attempt > self.options.retries or error.retry_after > LONGEST_WAIT:
             raise error
-        self._pause.hold(error.retry_after or _FIRST_PAUSE * 2 ** (attempt - 1))
+        if error.retry_after:
+            self._pause.hold(error.retry_after, "the server asks for")
+        else:
+            self._pause.hold(_FIRST_PAUSE * 2 ** (attempt - 1), f"{error.message.rstrip('.')}; trying again in")
 
 
 class Pause:
@@ -170,11 +178,18 @@ class Pause:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._until = 0.0
+        self._why = ""
 
-    def hold(self, seconds: float) -> None:
-        """Lets nobody call before these seconds are over."""
+    def hold(self, seconds: float, why: str) -> None:
+        """Lets nobody call before these seconds are over; ``why`` is said before their number."""
+        until = time.monotonic() + seconds
         with self._lock:
-            self._until = max(self._until, time.monotonic() + seconds)
+            if until > self._until:
+                self._until, self._why = until, why
+
+    def told(self, left: float) -> str:
+        """Why there are so many seconds left of it."""
+        return f"{self._why} {math.ceil(left) if left > 0.95 else f'{left:.1f}'} s"
 
     def left(self) -> float:
         """How many seconds are left of it; 0 when calls may be made."""

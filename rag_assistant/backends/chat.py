@@ -78,7 +78,11 @@ class ChatBackend(WritingBackend):
 def _delta(chunk: Any) -> Delta:
     """Servers leave out what they like: nothing is taken to be there."""
     reported = getattr(chunk, "usage", None)
-    usage = Usage(reported.prompt_tokens, reported.completion_tokens, calls=1) if reported is not None else None
+    usage = None
+    if reported is not None:
+        cost = getattr(reported, "cost", None)  # OpenRouter tells it, in US dollars
+        told = float(cost) if isinstance(cost, int | float) and cost >= 0 else None
+        usage = Usage(reported.prompt_tokens, reported.completion_tokens, told, calls=1)
     for choice in (getattr(chunk, "choices", None) or ())[:1]:
         refused = getattr(choice.delta, "refusal", None)
         finish = "content_filter" if refused else choice.finish_reason or ""

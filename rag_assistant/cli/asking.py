@@ -9,7 +9,7 @@ import typer
 
 from rag_assistant.cli import options as o
 from rag_assistant.cli.command import command
-from rag_assistant.cli.session import opened, watched
+from rag_assistant.cli.session import drained, opened, watched
 from rag_assistant.cli.state import State, emit, emit_json, is_terminal, say
 from rag_assistant.cli.tracing import Trace
 from rag_assistant.errors import InputError
@@ -55,7 +55,11 @@ def ask(
                 for line in () if json else tracing.lines():
                     say(line)
         else:
-            answer = watched(assistant, asked, filters=filters) if person else assistant.ask(asked, filters=filters)
+            answer = (
+                watched(assistant, asked, filters=filters)
+                if person
+                else drained(state, assistant, asked, filters=filters)
+            )
         tell(state, answer)
         if person:
             from rag_assistant.cli.terminal import show_answer

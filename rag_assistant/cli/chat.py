@@ -11,7 +11,7 @@ import typer
 from rag_assistant.cli import options as o
 from rag_assistant.cli.asking import tell
 from rag_assistant.cli.command import command
-from rag_assistant.cli.session import opened, watched
+from rag_assistant.cli.session import drained, opened, watched
 from rag_assistant.cli.state import State, emit, emit_json, is_terminal, say
 from rag_assistant.errors import RagError
 from rag_assistant.render import annotated, source_text, to_text
@@ -87,7 +87,7 @@ class Conversation:
             if self._person:
                 answer = watched(self._assistant, question, history=history)
             else:
-                answer = self._assistant.ask(question, history=history)
+                answer = drained(self._state, self._assistant, question, history=history)
         except RagError as error:
             self.failures += 1
             self._state.error(error)

@@ -100,7 +100,21 @@ def watched(
     with Draft() as draft:
         for event in stream.events():
             if isinstance(event, StageEvent):
-                draft.stage(f"{event.stage} {event.detail}".rstrip())
+                waits = event.stage == "waiting"
+                draft.stage(f"{event.stage}{':' if waits else ''} {event.detail}".rstrip(), also=waits)
             elif isinstance(event, TextEvent):
                 draft.add(event.text)
+    return stream.answer
+
+
+def drained(
+    state: State, assistant: Assistant, question: str, *, history: Sequence[Turn] = (), filters: Filters | None = None
+) -> Answer:
+    """An answer that nobody watches; what it waits for is told."""
+    from rag_assistant.types import StageEvent
+
+    stream = assistant.stream(question, history=history, filters=filters)
+    for event in stream.events():
+        if isinstance(event, StageEvent) and event.stage == "waiting":
+            state.note(f"waiting: {event.detail}")
     return stream.answer

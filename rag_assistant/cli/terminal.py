@@ -65,6 +65,7 @@ class Draft:
     def __init__(self) -> None:
         self._text = ""
         self._stage = ""
+        self._also = False
         self._live = Live(console=console(), transient=True, auto_refresh=False, vertical_overflow="visible")
 
     def __enter__(self) -> Self:
@@ -76,9 +77,9 @@ class Draft:
     ) -> None:
         self._live.stop()
 
-    def stage(self, told: str) -> None:
-        """What is being done, until text comes."""
-        self._stage = one_line(told)
+    def stage(self, told: str, *, also: bool = False) -> None:
+        """What is being done, until text comes; with ``also`` it is shown under text too."""
+        self._stage, self._also = one_line(told), also
         self._show()
 
     def add(self, piece: str) -> None:
@@ -91,7 +92,8 @@ class Draft:
         rows = self._live.console.height - 2
         if self._text:
             lines = Text(self._text).wrap(self._live.console, self._live.console.width)
-            shown = Text("\n").join(list(lines)[-rows:])
+            below = [Text(f"{self._stage} ...", style="dim")] if self._also else []
+            shown = Text("\n").join([*list(lines)[len(below) - rows :], *below])
         else:
             shown = Text(f"{self._stage} ...", style="dim")
         self._live.update(shown, refresh=True)

@@ -80,7 +80,7 @@ class Events:
         if not question:
             yield (gr.skip(),) * 5
             return
-        asking = Asking(question, "waiting" if self._service.must_wait else "searching")
+        asking = Asking(question, "queued" if self._service.must_wait else "searching")
         asked = _with(chat, Exchange(question))
         book = book.put(asked)
         yield (

@@ -19,7 +19,8 @@ _LABELS = {
     "clarify": "Please say more",
 }
 _STAGES = {
-    "waiting": "Waiting for other questions to finish",
+    "queued": "Waiting for other questions to finish",
+    "waiting": "Waiting:",
     "opening": "Opening the index",
     "searching": "Searching the papers",
     "rewording": "Wording the question in full",
@@ -112,11 +113,11 @@ def details(answer: Answer) -> str:
     total = answer.timings_ms.get("total")
     if total is not None:
         parts.append(f"{total / 1000:.2f} s" if total < 10_000 else f"{total / 1000:.0f} s")
-    tokens = (answer.usage.prompt_tokens or 0) + (answer.usage.completion_tokens or 0)
-    if tokens:
-        parts.append(f"{tokens:,} tokens")
-    if answer.usage.cost:
-        parts.append(f"${answer.usage.cost:.4f}")
+    usage = answer.usage
+    if usage.prompt_tokens or usage.completion_tokens:
+        parts.append(f"{usage.prompt_tokens or 0:,} tokens sent, {usage.completion_tokens or 0:,} written")
+    if usage.cost:
+        parts.append(f"${usage.cost:.4f}" if usage.cost >= 0.0001 else "under $0.0001")
     if answer.considered:
         parts.append(f"{answer.considered:,} {'paper' if answer.considered == 1 else 'papers'} searched")
     return " · ".join(part for part in parts if part)

@@ -30,6 +30,7 @@ class Reply:
     headers: tuple[tuple[str, str], ...] = ()
     pause: float = 0.0
     usage: tuple[int, int] = (7, 3)
+    cost: float | None = None
 
 
 @dataclass
@@ -87,7 +88,8 @@ def serving() -> Iterator[Script]:
                     self._event({"choices": [{"index": 0, "delta": {}, "finish_reason": reply.finish}]})
                 asked, written = reply.usage
                 usage = {"prompt_tokens": asked, "completion_tokens": written, "total_tokens": asked + written}
-                self._event({"choices": [], "usage": usage})
+                cost = {} if reply.cost is None else {"cost": reply.cost}
+                self._event({"choices": [], "usage": {**usage, **cost}})
                 self._chunk(b"data: [DONE]\n\n")
                 self._chunk(b"")
             except (BrokenPipeError, ConnectionResetError):

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from rag_assistant import Answer, Assistant, FinalEvent, TextEvent
+from rag_assistant import Answer, Assistant, FinalEvent, StageEvent, TextEvent
 from rag_assistant import errors as e
 from rag_assistant.backends.packing import count_tokens
 from rag_assistant.settings import Settings
@@ -213,6 +213,33 @@ def test_a_pause_holds_back_all(opened: Open, server: Script) -> None:
         second = asked.ask(QUESTION)
         assert time.monotonic() - started >= 1
         assert first.result().status == second.status == "not_in_abstracts"
+
+
+def test_what_is_waited_for_is_told(opened: Open, server: Script) -> None:
+    asked = opened()
+
+    async def stages() -> list[StageEvent]:
+        return [e async for e in asked.astream(QUESTION).events() if isinstance(e, StageEvent)]
+
+    refused = Reply(status=503, raw="{}")
+    server.say(Reply(status=429, raw="{}", headers=(("retry-after", "0.2"),)), refused, "NOT_IN_ABSTRACTS")
+    found = [event for event in asked.stream(QUESTION).events() if isinstance(event, StageEvent)]
+    assert [event.stage for event in found[2:7]] == ["writing", "waiting", "writing", "waiting", "writing"]
+    assert found[3].detail == "the server asks for 0.2 s"
+    assert found[5].detail.endswith("has a fault (503); trying again in 1 s")
+    server.say(refused, "NOT_IN_ABSTRACTS")
+    found = asyncio.run(stages())
+    assert [event.stage for event in found[2:5]] == ["writing", "waiting", "writing"]
+    assert found[3].detail.endswith("has a fault (503); trying again in 0.5 s")
+
+
+def test_a_cost_that_the_provider_reports_is_the_cost(opened: Open, server: Script) -> None:
+    server.say(Reply(("NOT_IN_ABSTRACTS",), cost=0.25))
+    asked = opened(max_session_cost=0.26, **PRICES)
+    assert asked.ask(QUESTION).usage.cost == 0.25
+    with pytest.raises(e.BudgetExceeded):
+        asked.ask(QUESTION)
+    assert opened().ask(QUESTION).usage.cost == 0.25
 
 
 def test_a_pause_of_an_hour_is_told_at_once(opened: Open, server: Script) -> None:

@@ -18,7 +18,7 @@ from rag_assistant.backends.base import Backend, Prepares
 from rag_assistant.backends.calling import Options
 from rag_assistant.backends.replies import CUT
 from rag_assistant.backends.writing import WritingBackend
-from rag_assistant.drafts import Begun, Draft, Label, Notice, Piece, Refusal
+from rag_assistant.drafts import Begun, Draft, Label, Notice, Piece, Refusal, Waiting
 from rag_assistant.plugins import load_plugin
 from rag_assistant.settings import Settings
 from rag_assistant.types import FinalEvent, TextEvent, Usage
@@ -187,7 +187,8 @@ def test_nobody_listens(make: Make, server: Script, prompt) -> None:
 def test_retry_after_is_honoured(make: Make, server: Script, prompt) -> None:
     server.say(Reply(status=429, raw=ERROR, headers=(("retry-after", "1"),)), "NOT_IN_ABSTRACTS")
     start = time.perf_counter()
-    assert next(iter(make(retries=1).stream(prompt))) == Refusal("not_in_abstracts")
+    told = list(make(retries=1).stream(prompt))
+    assert told[:3] == [Waiting("the server asks for 1 s"), Waiting(), Refusal("not_in_abstracts")]
     assert time.perf_counter() - start >= 1
     assert len(server.seen) == 2
 

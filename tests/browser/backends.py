@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Iterator
 
 from rag_assistant.backends.base import Prompt
 from rag_assistant.drafts import Draft, Frame, Label, Piece
+from rag_assistant.types import Usage
 from tests.browser.payloads import PAYLOADS
 
 
@@ -58,12 +59,13 @@ class Steady(_Both):
 
 
 class Inventing(_Both):
-    """Says what no abstract says, and cites one for it."""
+    """Says what no abstract says, cites one for it, and tells what that cost."""
 
     name = "inventing"
 
     def pieces(self, prompt: Prompt) -> Iterator[Piece]:
         yield Draft(f"Astronauts bake bread on Mars {PAYLOADS[2]}.", (Label(0, 0),))
+        yield Usage(1200, 34, 0.0012, calls=1)
 
 
 class Hostile(_Both):

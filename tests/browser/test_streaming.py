@@ -22,7 +22,8 @@ def test_stopping_keeps_what_was_written_and_mathematics_streams(page: Any, seen
     assert "$5 and $6" in page.locator("#live .answer").inner_text()
     assert page.locator("#live .math").count() == 1
     page.click("#stop")
-    page.wait_for_selector("#t0 .note:has-text('Stopped')", timeout=2000)
+    page.wait_for_selector("#t0 .note:has-text('Stopped: the answer is not complete, and its end')", timeout=2000)
+    assert page.locator("#t0 .unchecked").count() >= 1
     kept = page.locator("#t0 .answer").inner_text()
     assert "word5" in kept
     page.wait_for_timeout(700)
@@ -121,6 +122,7 @@ def test_a_draft_that_fails_its_check_can_be_looked_at(page: Any, seen: Seen) ->
     wrote.locator("summary").click()
     assert "bake bread on Mars" in wrote.locator("p").inner_text()
     assert "<img" in wrote.locator("p").inner_text()
+    assert "1,200 tokens sent, 34 written · $0.0012" in turn.locator(".facts").inner_text()
     assert seen.nothing(), seen
 
 

@@ -44,6 +44,13 @@ def test_a_model_that_fails_is_stood_in_for(rag: Run, server: Script) -> None:
     assert "hint: set RAG_API_KEY" in told.err
 
 
+def test_a_pause_is_told(rag: Run, server: Script) -> None:
+    server.say(Reply(status=429, raw="{}", headers=(("retry-after", "0.3"),)), "NOT_IN_ABSTRACTS")
+    done = rag("ask", "--backend", "openai-like", "--model", "mine", "--base-url", server.url, QUESTION)
+    assert done.code == 0, done.err
+    assert "note: waiting: the server asks for 0.3 s" in done.err
+
+
 def test_an_eval_run_keeps_its_flags_to_go_on_with(rag: Run, server: Script) -> None:
     server.say("NOT_IN_ABSTRACTS")
     flags = ("--backend", "openai-like", "--model", "mine", "--base-url", server.url)
