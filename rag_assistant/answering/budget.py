@@ -44,18 +44,22 @@ class Budget:
 
     def answer(self) -> Purse:
         """What one answer spends from."""
-        return Purse(self)
+        return Purse(self, "this answer")
+
+    def all_of(self, what: str) -> Purse:
+        """What a number of calls that belong together spend from; ``what`` is their name in errors."""
+        return Purse(self, what)
 
     def _amount(self, sent: int, written: int) -> _Amount:
         price_in, price_out = (price or 0.0 for price in self._prices)
         return _Amount(sent + written, (sent * price_in + written * price_out) / 1_000_000)
 
-    def _take(self, need: _Amount, spent: _Amount) -> None:
+    def _take(self, need: _Amount, spent: _Amount, what: str) -> None:
         settings = self._settings
         with self._lock:
             whole = self._spent + need
             if settings.max_cost is not None and (spent + need).cost > settings.max_cost:
-                raise _exceeded("max_cost", f"${(spent + need).cost:.4f} for this answer", f"${settings.max_cost:g}")
+                raise _exceeded("max_cost", f"${(spent + need).cost:.4f} for {what}", f"${settings.max_cost:g}")
             if settings.max_session_cost is not None and whole.cost > settings.max_session_cost:
                 limit = f"${settings.max_session_cost:g}"
                 raise _exceeded("max_session_cost", f"${whole.cost:.4f} for this session", limit)
@@ -74,8 +78,9 @@ class Budget:
 class Purse:
     """What one answer has spent: :meth:`before` each call, :meth:`after` what is reported of it."""
 
-    def __init__(self, budget: Budget) -> None:
+    def __init__(self, budget: Budget, what: str) -> None:
         self._budget = budget
+        self._what = what
         self._spent = _Amount()
         self._open: tuple[int, int] | None = None
 
@@ -92,7 +97,7 @@ class Purse:
         if self._open is not None:
             self.after(Usage())
         need = self._budget._amount(sent, written)
-        self._budget._take(need, self._spent)
+        self._budget._take(need, self._spent, self._what)
         self._open = (sent, written)
 
     def after(self, usage: Usage) -> Usage:
@@ -119,5 +124,5 @@ class Purse:
 def _exceeded(setting: str, need: str, limit: str) -> BudgetExceeded:
     return BudgetExceeded(
         f"The next call of the model may take {need}, more than {setting} allows ({limit}); it was not made.",
-        hint=f"raise {setting} (RAG_{setting.upper()}), lower max_tokens or k, or use --backend extractive",
+        hint=f"raise {setting} (RAG_{setting.upper()}), lower max_tokens, or use --backend extractive for answers",
     )

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -17,6 +18,7 @@ from rag_assistant.errors import InputError
 
 if TYPE_CHECKING:
     from rag_assistant.evals import Case
+    from rag_assistant.evals.model import Model
 
 Papers = Annotated[
     list[Path] | None,
@@ -34,6 +36,19 @@ class ModelOptions(o.SettingsOptions):
     ] = None
     model: o.ModelName = None
     base_url: o.BaseUrl = None
+    max_cost: Annotated[
+        float | None,
+        typer.Option("--max-cost", metavar="DOLLARS", help="What all calls may cost.", show_default="no limit"),
+    ] = None
+
+
+@contextmanager
+def spending(state: State, model: Model) -> Iterator[None]:
+    """Tells at the end what a model has used, also where it failed or would cost too much."""
+    try:
+        yield
+    finally:
+        state.note(f"{model.name}: {model.spent}")
 
 
 @command
@@ -65,14 +80,15 @@ def draft(
         from rag_assistant.evals.model import Model
 
         model = Model(flags.settings())
-        with reporting(state) as shown:
+        with spending(state, model), reporting(state) as shown:
             found = draft_by_model(
                 model,
                 report.papers,
                 per_paper=per_paper,
                 progress=lambda done, total: shown("drafting", done, total),
             )
-        state.note(f"{model.name}: {model.calls} calls, {model.tokens} tokens")
+    if found.stopped and not found.cases:
+        raise InputError(found.stopped, hint="raise the limit, or ask for fewer questions with --per-paper")
     if not found.cases:
         raise InputError(
             f"No question could be drafted from {len(report.papers)} papers.",
@@ -87,6 +103,8 @@ def draft(
         except OSError as error:
             raise InputError(f"{out} can't be written: {error.strerror}.", hint="--out names another file") from None
         emit(str(out), end="\n")
+    if found.stopped:
+        state.note(f"{found.stopped} The papers after that have no questions yet.")
     state.note(
         f"{len(found.cases)} questions drafted, {found.dropped} more did not hold up; review each and set `reviewed`"
     )

@@ -10,7 +10,7 @@ import typer
 
 from rag_assistant.cli import options as o
 from rag_assistant.cli.command import command
-from rag_assistant.cli.drafting import ModelOptions
+from rag_assistant.cli.drafting import ModelOptions, spending
 from rag_assistant.cli.reporting import gold_of
 from rag_assistant.cli.session import reporting
 from rag_assistant.cli.state import State, emit_json
@@ -46,7 +46,7 @@ def judge(
         raise InputError("No judge is named.", hint="--backend openai or openai-like, with --model")
     model = Model(flags.settings())
     cases = gold_of(state, [loaded], questions)
-    with reporting(state) as shown:
+    with spending(state, model), reporting(state) as shown:
         judgement = judge_run(
             loaded,
             cases,
@@ -60,7 +60,6 @@ def judge(
         raise InputError(
             f"{loaded.folder} can't be written: {error.strerror}.", hint="copy the run elsewhere"
         ) from None
-    state.note(f"{model.name}: {model.calls} calls, {model.tokens} tokens")
     if json:
         emit_json({**asdict(judgement), "agreements": [asdict(found) for found in agreements(judgement)]})
     else:

@@ -5,22 +5,26 @@ from __future__ import annotations
 import time
 from contextlib import closing
 
+from rag_assistant.answering.budget import Budget
 from rag_assistant.backends.calling import Request
+from rag_assistant.backends.packing import count_tokens
 from rag_assistant.backends.resolve import resolve_backend
 from rag_assistant.backends.writing import WritingBackend
 from rag_assistant.errors import BackendError, PluginError
 from rag_assistant.prompts import Rendered
 from rag_assistant.settings import Settings
+from rag_assistant.types import Usage
 
 _LONGEST_WAIT = 60.0
 _FIRST_PAUSE = 0.5
 
 
 class Model:
-    """One model at temperature 0, where it takes a temperature.
+    """One model at temperature 0, where it takes a temperature. All its calls together may cost ``max_cost``, and no
+    more than what a session may spend.
 
     Attributes:
-        calls, tokens: What it has used so far; tokens as far as the provider reports them, in and out together.
+        calls: How often it was asked.
 
     Raises:
         PluginError: The backend calls no model, or there is none with that name.
@@ -35,7 +39,9 @@ class Model:
                 f"The backend {backend.name!r} calls no model.", hint="--backend openai or openai-like, with --model"
             )
         self._backend = backend
-        self.calls = self.tokens = 0
+        self._purse = Budget(settings).all_of("all calls")
+        self._most = None if settings.sources.get("max_tokens", "default") == "default" else settings.max_tokens
+        self.calls = 0
 
     @property
     def name(self) -> str:
@@ -47,12 +53,21 @@ class Model:
         """The same, with the server that it is asked at: two servers may have different models of one name."""
         return f"{self.name} {self._backend.server}"
 
+    @property
+    def spent(self) -> str:
+        """Calls, tokens and dollars so far, for people; what the provider doesn't report is counted as it may be."""
+        return f"{self.calls:,} {'call' if self.calls == 1 else 'calls'}, {self._purse.told}"
+
     def complete(self, prompt: Rendered, *, max_tokens: int) -> str:
-        """The whole reply to a prompt. A call that is refused for now is repeated after a pause.
+        """The whole reply to a prompt, of at most so many tokens, and no more than ``max_tokens`` where that is set. A
+        call that is refused for now is repeated after a pause.
 
         Raises:
+            BudgetExceeded: It may cost more than is left; it was not made.
             BackendError: The model failed.
         """
+        max_tokens = min(max_tokens, self._most or max_tokens)
+        self._purse.before(count_tokens(prompt.system) + count_tokens(prompt.user), max_tokens)
         request = Request(prompt.system, prompt.user, max_tokens)
         attempt = 0
         while True:
@@ -62,15 +77,17 @@ class Model:
                 attempt += 1
                 wait = error.retry_after
                 if wait is None or attempt > self._backend.options.retries or wait > _LONGEST_WAIT:
+                    self._purse.after(Usage(0, 0))  # a request that was refused costs nothing
                     raise
                 time.sleep(wait or _FIRST_PAUSE * 2 ** (attempt - 1))
 
     def _once(self, request: Request) -> str:
         pieces: list[str] = []
+        usage = Usage()
         self.calls += 1
         with closing(self._backend.deltas(request)) as deltas:  # type: ignore[type-var]
             for delta in deltas:
                 pieces.append(delta.text)
-                if delta.usage is not None:
-                    self.tokens += (delta.usage.prompt_tokens or 0) + (delta.usage.completion_tokens or 0)
+                usage = delta.usage or usage
+        self._purse.after(usage)
         return "".join(pieces)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import jsonschema
@@ -116,14 +116,29 @@ def server() -> Iterator[Script]:
 
 
 def drafted(
-    server: Script, tmp_path: Path, capsys: pytest.CaptureFixture[str], *replies: Reply | str
+    server: Script, tmp_path: Path, capsys: pytest.CaptureFixture[str], *replies: Reply | str, flags: Sequence[str] = ()
 ) -> tuple[int, list[dict[str, object]], str]:
     server.say(*replies)
-    (tmp_path / "mine.jsonl").write_text(json.dumps(PAPER.to_dict() | {"id": "tiny"}), "utf-8")
+    records = [json.dumps(PAPER.to_dict() | {"id": name}) for name in ("tiny", *(["more"] if flags else []))]
+    (tmp_path / "mine.jsonl").write_text("\n".join(records), "utf-8")
     model = ["--backend", "openai-like", "--base-url", server.url, "--model", "m"]
-    code = main(["eval", "draft", str(tmp_path / "mine.jsonl"), *model, "--per-paper", "3"])
+    code = main(["eval", "draft", str(tmp_path / "mine.jsonl"), *model, "--per-paper", "3", *flags])
     told = capsys.readouterr()
     return code, [json.loads(line) for line in told.out.splitlines()], told.err
+
+
+def test_a_budget_stops_it_before_a_call_and_what_was_drafted_is_kept(
+    server: Script, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RAG_PRICE_IN", "1000")
+    monkeypatch.setenv("RAG_PRICE_OUT", "1000")
+    reply = Reply((json.dumps(GOOD),), usage=(3000, 10))
+    code, records, err = drafted(server, tmp_path, capsys, reply, flags=("--max-cost", "3.5"))
+    assert code == 0, err
+    assert len(server.seen) == 1
+    assert {record["category"] for record in records} == {"fact", "near_miss"}
+    assert "note: openai-like m: 1 call, 3,010 tokens, $3.0100" in err
+    assert "for all calls, more than max_cost allows ($3.5); it was not made. The papers after that" in err
 
 
 GOOD = {
@@ -153,7 +168,7 @@ def test_a_model_drafts_and_only_what_holds_up_is_kept(
     assert (records[0]["twin"], records[1]["twin"]) == (records[1]["id"], records[0]["id"])
     assert {record["reviewed"] for record in records} == {False}
     assert records[0]["author"] == "drafted by openai-like m"
-    assert "openai-like m: 1 calls, 10 tokens" in err
+    assert "openai-like m: 1 call, 10 tokens" in err
     ((_, _, sent),) = server.seen
     assert sent["temperature"] == 0
     assert "Write 3 JSON objects" in sent["messages"][1]["content"]

@@ -98,6 +98,22 @@ def test_each_thing_is_asked_once_and_kept(server: Script, run: Path, capsys: py
     assert len(server.seen) == len(asked)
 
 
+def test_a_budget_stops_it_before_a_call_and_what_was_said_is_kept(
+    server: Script, run: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RAG_MAX_SESSION_TOKENS", "4000")
+    monkeypatch.setenv("RAG_MAX_TOKENS", "50")
+    code, out, err = judged(server, run, capsys, Reply(("NO",), usage=(3000, 10)))
+    assert (code, out) == (1, "")
+    assert [body["max_tokens"] for _, _, body in server.seen] == [50, 50]
+    assert "note: openai-like m: 2 calls, 6,020 tokens" in err
+    assert "more than max_session_tokens allows (4,000 tokens); it was not made" in err
+    monkeypatch.delenv("RAG_MAX_SESSION_TOKENS")
+    code, _, err = judged(server, run, capsys, "NO")
+    assert code == 0, err
+    assert len({body["messages"][1]["content"] for _, _, body in server.seen}) == len(server.seen) > 2
+
+
 def test_it_stands_in_the_reports_and_gates_nothing(
     server: Script, run: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from rag_assistant.errors import BudgetExceeded
 from rag_assistant.evals.case import Case
 from rag_assistant.evals.drafting.model import questions_by
 from rag_assistant.evals.drafting.sentences import questions_of
@@ -25,10 +26,12 @@ class Drafts:
     Attributes:
         cases: That hold up against the checks of ``eval validate``; none is reviewed.
         dropped: How many did not.
+        stopped: Why papers were left out at the end; empty where none was.
     """
 
     cases: tuple[Case, ...]
     dropped: int
+    stopped: str = ""
 
 
 def draft_from_sentences(papers: Sequence[Paper], *, per_paper: int = PER_PAPER) -> Drafts:
@@ -62,13 +65,17 @@ def draft_by_model(
         progress: Called with how many papers are done of how many.
 
     Raises:
-        BackendError: The model failed.
+        BackendError: The model failed. Where its budget is used up, what it drafted so far is returned.
     """
-    found, dropped = [], 0
+    found: list[Case] = []
+    dropped = 0
     for place, paper in enumerate(papers):
         if progress is not None:
             progress(place, len(papers))
-        kept, bad = _that_hold(_named(paper, place, questions_by(model, paper, per_paper), model.name), [paper])
+        try:
+            kept, bad = _that_hold(_named(paper, place, questions_by(model, paper, per_paper), model.name), [paper])
+        except BudgetExceeded as error:
+            return Drafts(_asked_once(found), dropped, error.message)
         found += kept
         dropped += bad
     return Drafts(_asked_once(found), dropped)
