@@ -6,12 +6,15 @@ itself; none of them leaves, because every request's headers are cut down to a l
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator, Iterator
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from rag_assistant.backends.calling import Options
+from rag_assistant.backends.calling import Options, Request
 from rag_assistant.backends.chat import ChatBackend
 from rag_assistant.backends.chat_errors import typed_errors
+from rag_assistant.backends.replies import Delta
+from rag_assistant.backends.server_context import context_in, probe_of, probed
 from rag_assistant.errors import BackendError, BackendTimeout, BackendUnreachable, SettingsError
 from rag_assistant.settings import FROM_OPENAI, Settings
 
@@ -20,7 +23,6 @@ if TYPE_CHECKING:
     import openai
 
 _HEADERS = frozenset("host connection content-length content-type transfer-encoding accept accept-encoding".split())
-_CONTEXT_KEYS = ("max_model_len", "loaded_context_length", "context_length", "max_context_length")
 _LISTING_SECONDS = 5.0
 
 
@@ -51,6 +53,7 @@ class OpenAILikeBackend(ChatBackend):
         )
         self._base_url = chosen.base_url
         self._told: int | None = None
+        self._until_called: int | None = None
         theirs = chosen.sources.get("api_key") == FROM_OPENAI
         self._key = None if theirs else chosen.api_key
         # A proxy is for what is outside: it can't know this machine's own servers.
@@ -98,20 +101,50 @@ class OpenAILikeBackend(ChatBackend):
         )
 
     def told_context(self) -> int | None:
-        """From the server's list of models, where it holds one; asked for once."""
-        if self._told is None:
-            import httpx
-
+        """From the server's list of models, else from where this kind of server tells it; asked for once."""
+        if self._told is None and self._until_called is None:
             try:
-                with typed_errors(self.server, self.model, self.key_variable), self.client() as client:
-                    quick = client.with_options(timeout=min(_LISTING_SECONDS, self.options.timeout))
-                    listed = quick.get("/models", cast_to=httpx.Response).json()
+                listed = self._get("/models")
+                known = context_in(listed, self.model)
+                path = None if known else probe_of(listed, self.model)
+                if path is not None:
+                    root = self._base_url.rstrip("/").removesuffix("/v1")
+                    known, for_good = probed(path, self._get(f"{root}{path}"), self.model)
+                    if not for_good:
+                        self._until_called = known
+                        return known
             except (BackendUnreachable, BackendTimeout):
                 return None  # the call itself will tell
-            except (BackendError, ValueError):
-                listed = None  # many servers have no such list
-            self._told = _context_in(listed, self.model)
-        return self._told or None
+            self._told = known
+        return self._told or self._until_called or None
+
+    def deltas(self, request: Request) -> Iterator[Delta]:
+        """One streamed request."""
+        self._until_called = None  # it loads the model, of which the server can then tell more
+        return super().deltas(request)
+
+    def adeltas(self, request: Request) -> AsyncIterator[Delta]:
+        """The same, without blocking."""
+        self._until_called = None
+        return super().adeltas(request)
+
+    def _get(self, address: str) -> object:
+        """What stands at an address of the server, as JSON; ``None`` where nothing does: many have no such list.
+
+        Raises:
+            BackendUnreachable, BackendTimeout: The server isn't there.
+        """
+        import httpx
+
+        try:
+            with typed_errors(self.server, self.model, self.key_variable), self.client() as client:
+                quick = client.with_options(timeout=min(_LISTING_SECONDS, self.options.timeout))
+                found: object = quick.get(address, cast_to=httpx.Response).json()
+                return found
+        except (BackendUnreachable, BackendTimeout):
+            raise
+        except (BackendError, ValueError):
+            return None
 
     def _timeout(self) -> httpx.Timeout:
         import httpx
@@ -125,16 +158,3 @@ class OpenAILikeBackend(ChatBackend):
         request.headers["user-agent"] = "rag-assistant"
         if self._key is not None:
             request.headers["authorization"] = f"Bearer {self._key.get_secret_value()}"
-
-
-def _context_in(listed: object, model: str) -> int:
-    """A model's context in a list of models as vLLM, OpenRouter, LM Studio and llama.cpp write it; 0 where none is."""
-    entries = listed.get("data") if isinstance(listed, dict) else None
-    for entry in entries if isinstance(entries, list) else ():
-        if not isinstance(entry, dict) or entry.get("id") != model:
-            continue
-        meta = entry.get("meta")
-        for told in (*(entry.get(key) for key in _CONTEXT_KEYS), meta.get("n_ctx") if isinstance(meta, dict) else None):
-            if isinstance(told, int) and told > 0:
-                return told
-    return 0

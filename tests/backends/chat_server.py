@@ -37,19 +37,24 @@ class Reply:
 class Script:
     """The replies in order; the last one is given again. ``seen`` holds path, headers and body of every request.
 
-    ``models`` is the server's list of models; without one there is nothing at that address.
+    ``models`` is the server's list of models, and ``pages`` what stands at other addresses; without them there is
+    nothing. ``got`` holds the addresses that were asked for.
     """
 
     replies: list[Reply] = field(default_factory=list)
     seen: list[tuple[str, dict[str, str], dict[str, Any]]] = field(default_factory=list)
     url: str = ""
     models: list[dict[str, Any]] | None = None
+    pages: dict[str, str] = field(default_factory=dict)
+    got: list[str] = field(default_factory=list)
     hung_up: threading.Event = field(default_factory=threading.Event)
 
     def say(self, *replies: Reply | str) -> None:
         self.replies = [Reply(tuple(r)) if isinstance(r, str) else r for r in replies]
         self.seen.clear()
         self.models = None
+        self.pages.clear()
+        self.got.clear()
 
 
 @contextmanager
@@ -60,8 +65,11 @@ def serving() -> Iterator[Script]:
         protocol_version = "HTTP/1.1"
 
         def do_GET(self) -> None:
-            known = script.models is not None and self.path == "/v1/models"
-            self._whole(Reply(status=200 if known else 404, raw=json.dumps({"data": script.models or []})))
+            script.got.append(self.path)
+            pages = dict(script.pages)
+            if script.models is not None:
+                pages["/v1/models"] = json.dumps({"object": "list", "data": script.models})
+            self._whole(Reply(status=200 if self.path in pages else 404, raw=pages.get(self.path, "{}")))
 
         def do_POST(self) -> None:
             body = json.loads(self.rfile.read(int(self.headers["content-length"])))

@@ -168,6 +168,45 @@ def test_the_server_tells_its_context(opened: Open, server: Script, entry: dict[
     assert server.seen[0][2]["max_tokens"] == 225
 
 
+OLLAMA = {"models": [{"name": "m:latest", "model": "m:latest", "size_vram": 0, "context_length": 900}]}
+LM_STUDIO = {"object": "list", "data": [{"id": "m", "max_context_length": 4000, "loaded_context_length": 900}]}
+
+
+@pytest.mark.parametrize(
+    ("entry", "path", "page"),
+    [
+        ({"id": "m:latest", "owned_by": "library"}, "/api/ps", OLLAMA),
+        ({"id": "gguf", "owned_by": "llamacpp"}, "/props", {"default_generation_settings": {"n_ctx": 900}}),
+        ({"id": "m", "owned_by": "organization_owner"}, "/api/v0/models", LM_STUDIO),
+    ],
+)
+def test_servers_that_tell_their_context_elsewhere_are_asked_once(
+    opened: Open, server: Script, entry: dict[str, Any], path: str, page: dict[str, Any]
+) -> None:
+    server.models, server.pages = [entry], {path: json.dumps(page)}
+    answer = both(opened())
+    assert "its context of 900 tokens" in answer.notices[0]
+    assert server.got == ["/v1/models", path]
+
+
+@pytest.mark.parametrize("page", [None, "<html>", "[]", '{"models": 3}', '{"models": [{"model": "m"}]}'])
+def test_a_server_that_tells_nothing_is_not_asked_again(opened: Open, server: Script, page: str | None) -> None:
+    server.models, server.pages = [{"id": "m", "owned_by": "me"}], {} if page is None else {"/api/ps": page}
+    assert both(opened()).notices == ()
+    assert server.got == ["/v1/models", "/api/ps"]
+
+
+def test_of_a_model_that_ollama_has_not_loaded_the_least_is_counted_on(opened: Open, server: Script) -> None:
+    server.models, server.pages = [{"id": "m", "owned_by": "library"}], {"/api/ps": '{"models": []}'}
+    asked = opened()
+    asked.ask(QUESTION)
+    assert server.seen[-1][2]["max_tokens"] == 1024
+    assert server.got == ["/v1/models", "/api/ps"]
+    server.pages = {"/api/ps": json.dumps(OLLAMA)}
+    asked.ask(QUESTION)
+    assert server.seen[-1][2]["max_tokens"] == 225
+
+
 TOO_LONG = "This model's maximum context length is 1100 tokens. However, you requested 3000 tokens."
 
 
