@@ -149,7 +149,7 @@ class WritingBackend(CallingBackend):
     def _why(self, limit: int | None) -> str:
         """Why a prompt holds no more."""
         if limit is None or (is_small(self.model) and self._room(limit) == SMALL_PROMPT):
-            return "so small a model reads more of them badly"
+            return "a model this small does worse with more"
         return f"its context of {limit:,} tokens holds no more"
 
     def _compact(self, limit: int | None) -> bool:
