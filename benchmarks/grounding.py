@@ -1,7 +1,7 @@
 """Shows what grounding catches and what it holds against right answers: ``python -m benchmarks.grounding``.
 
 The replies of ``tests/grounding/suite`` are served over HTTP and go through an assistant. ``--half`` looks at one
-half of them, ``--missed`` prints what came out wrong. ``--claims FILE`` shows the ROC of content-token support on
+part of them, ``--missed`` prints what came out wrong. ``--claims FILE`` shows the ROC of content-token support on
 claims with references that support them or not: JSON Lines of ``claim``, ``references`` and ``attribution_label``
 (AttributionBench's form).
 """
@@ -59,7 +59,7 @@ def _rate(passed: list[bool], holds: list[bool], kind: bool) -> float:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--half", choices=("tune", "apart", "real"))
+    parser.add_argument("--half", choices=("tune", "apart", "fresh", "held out", "last", "real"))
     parser.add_argument("--missed", action="store_true")
     parser.add_argument("--claims", type=Path)
     options = parser.parse_args()

@@ -10,6 +10,8 @@ from rag_assistant.grounding.support import MIN_WORD_RECALL, check_abstract, wor
 
 STRANGER = 0.3
 """A paper whose cited words hold less than this share of a statement's words says something else."""
+UNCITED = 0.75
+"""A statement that names no source needs more of its words in one than :data:`~.support.MIN_WORD_RECALL`."""
 VOID = Label(-1)
 
 
@@ -18,7 +20,9 @@ def resolve(statement: str, labels: tuple[Label, ...], evidence: Evidence) -> tu
     one paper that support it. Labels that don't exist are passed on, so that they are dropped and counted."""
     if not labels:
         found = [
-            attributed for paper in range(len(evidence.papers)) if (attributed := _best(statement, paper, evidence))
+            attributed
+            for paper in range(len(evidence.papers))
+            if (attributed := _best(statement, paper, evidence, UNCITED))
         ]
         supported = [choice for recall, choice in sorted(found, key=lambda pair: -pair[0])]
         return supported[0] if supported else ()
@@ -85,7 +89,9 @@ def _without_strangers(statement: str, labels: tuple[Label, ...], evidence: Evid
     return tuple(VOID if label.paper in strangers else label for label in labels)
 
 
-def _best(statement: str, paper: int, evidence: Evidence) -> tuple[float, tuple[Label, ...]] | None:
+def _best(
+    statement: str, paper: int, evidence: Evidence, least: float = MIN_WORD_RECALL
+) -> tuple[float, tuple[Label, ...]] | None:
     """The sentences of a paper that support the statement, and how much of its words they hold."""
     nearest = _nearest(statement, paper, evidence)
     choices: Iterable[tuple[Label, ...]] = [
@@ -95,7 +101,7 @@ def _best(statement: str, paper: int, evidence: Evidence) -> tuple[float, tuple[
     record = evidence.papers[paper]
     for choice in choices:
         texts = [record.sentences[label.sentence or 0].passage.text for label in choice]
-        if check_abstract(statement, texts, [record.hit.paper]).support == "supported":
+        if check_abstract(statement, texts, [record.hit.paper], least=least).support == "supported":
             return word_recall(statement, texts), tuple(sorted(choice, key=lambda label: label.sentence or 0))
     return None
 

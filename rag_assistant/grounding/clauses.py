@@ -4,55 +4,33 @@ rules that know no topic; all words are stems, so that clauses of two sentences 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from rag_assistant.grounding.stems import stem
-from rag_assistant.questions.form import STOP_WORDS
+from rag_assistant.grounding.wording import (
+    ADVERBS,
+    AUXILIARY,
+    BE,
+    MODAL,
+    PREPOSITIONS,
+    REPORTED,
+    REPORTING,
+    TOKEN,
+    VERBS,
+    bare,
+    contents,
+    head,
+    is_content,
+    reduced,
+)
 
-_VERBS = frozenset(
-    stem(word)
-    for word in (
-        "accept account achieve address affect aim align allow alter analyse apply approximate argue attack "
-        "attain augment avoid balance beat become build capture cause change collect combine compare "
-        "compress compute confirm connect consume contain contribute control converge cost cover create cut "
-        "decrease define degrade delay demonstrate depend derive determine develop diminish discover dominate "
-        "double drive drop employ enable encode enforce enhance ensure escalate establish estimate evaluate "
-        "exceed exhibit exploit extend face fail fall find finetune fit follow force gain generate give grow "
-        "guarantee handle harm help hinder hold impair imply improve incorporate increase incur induce "
-        "influence inherit inhibit investigate keep lack lead learn leverage limit lose lower make match "
-        "maximise minimise mitigate motivate need obtain offer optimise outperform overcome perform plateau "
-        "precede predict prefer prevent prioritise produce prompt propose protect prove raise reach recover "
-        "reduce relate remain remove replace represent require rest result retain reveal rise run save serve "
-        "share shift show simplify slow solve speed spend stabilise state steer suffer suggest supersede "
-        "supply support suppress surpass sustain take tolerate train transform trigger turn underperform "
-        "unify upgrade use validate vary win worsen yield"
-    ).split()
-)
-_REPORTING = frozenset(
-    stem(word)
-    for word in "show prove argue state find observe discover predict demonstrate reveal suggest indicate "
-    "estimate believe report conclude note".split()
-)
-_BE = frozenset("is are was were be been being".split())
-_AUXILIARY = _BE | frozenset("can could may might will would shall should must does do did has have had".split())
 _RELATIVE = frozenset("that which who".split())
-_PREPOSITIONS = frozenset("by with into to from than over as on in for under when if because due through at".split())
-_ADVERBS = frozenset("even also then still often always never not just now".split())
 _CUT = re.compile(
     r"[.;:!?,\u2014](?!\d)|\s-\s|\b(?:while|whereas|but|although|though|whether|how|when|if|because|since|unless|once|"
     r"until|as soon as)\b"
     r"|\b(?:opposed to|rather than|instead of)\b",
     re.IGNORECASE,
 )
-_ASIDE = re.compile(r"\((?=[^()]*[\s,.])[^()]*\)")
-"""What stands in brackets, but for a single word, which is a name of what stands before."""
-_UNLIKE = re.compile(
-    r",?\s*\b(?:unlike|in contrast to|in contrast with|compared (?:with|to))\b[^,.;]*,|,\s*(?:by|in) contrast,",
-    re.IGNORECASE,
-)
-"""What a clause is set against: it would part the subject from its verb."""
-_TOKEN = re.compile(r"\d+(?:[.,]\d+)*|[^\W\d_]+(?:[-'\u2019]?[^\W_]+)*")
 _NAME = re.compile(r"[A-Z].*[A-Z]|\d")
 _ANTECEDENT = 4
 
@@ -74,6 +52,12 @@ class Clause:
     """Whether the subject stood after "by"."""
     names: frozenset[str] = frozenset()
     """The names in the subject: acronyms and what is written with digits."""
+    doer: str = ""
+    """The subject's head: its last word before any preposition."""
+    copula: bool = False
+    """Whether the verb is a form of "be" alone."""
+    given: str = ""
+    """For a passive clause with "by", the head of what stands before the verb."""
 
     @property
     def object(self) -> frozenset[str]:
@@ -81,9 +65,29 @@ class Clause:
         return contents(self.rest)
 
     @property
+    def agent(self) -> frozenset[str]:
+        """Who does it; empty where that isn't told."""
+        return frozenset() if self.passive else self.subject
+
+    @property
+    def patient(self) -> frozenset[str]:
+        """What it is done to; empty where that isn't told."""
+        if self.passive:
+            return self.subject
+        return frozenset() if self.joined else contents(self.rest[: self._first_preposition()])
+
+    @property
+    def target(self) -> str:
+        """The head of what it is done to."""
+        return self.doer if self.passive else self.given if self.by else head(self.rest)
+
+    @property
     def predicate(self) -> frozenset[str]:
         """The verb and the content words after it."""
         return self.object | ({self.verb} if self.verb else frozenset())
+
+    def _first_preposition(self) -> int:
+        return next((at for at, word in enumerate(self.rest) if word in PREPOSITIONS), len(self.rest))
 
     def sides(self, preposition: str) -> tuple[frozenset[str], frozenset[str]]:
         """The content words before and after a preposition that stands after the verb."""
@@ -92,38 +96,59 @@ class Clause:
         return before, contents(self.rest[at + 1 :])
 
 
-def clauses(sentence: str) -> list[Clause]:
-    """The clauses of a sentence in order, those of infinitives and gerunds after the one they stand in."""
+def clauses(sentence: str, verbs: frozenset[str] = frozenset()) -> list[Clause]:
+    """The clauses of a sentence in order, those of infinitives and gerunds after the one they stand in.
+
+    Args:
+        sentence: As it is written.
+        verbs: What is a verb here, besides the common ones; see :func:`verbs_of`.
+    """
+    known = VERBS | verbs
     found: list[Clause] = []
     before: list[str] = []
-    for piece in _CUT.split(_bare(sentence)):
-        for part in _parts(_TOKEN.findall(piece)):
-            clause = _clause(part, before)
+    for piece in _CUT.split(bare(sentence)):
+        for part in _parts(TOKEN.findall(piece), known):
+            clause = None if found and _participial(part, known) else _clause(part, before, known)
             if clause is not None:
-                found += [clause, *_within(clause)]
+                if not found and _participial(part, known):  # "Increasing A helps B"
+                    found.append(_doing(part))
+                found += [clause, *_within(reduced(part), known)]
             elif found:
                 last = found[-1]
-                found[-1] = replace(last, rest=(*last.rest, *_reduced(part)))
-            before = (before + [token for token in part if _is_content(token)])[-_ANTECEDENT:]
+                found[-1] = replace(last, rest=(*last.rest, *reduced(part)))
+                if _participial(part, known):  # ", enabling A"
+                    found.append(replace(_doing(part), subject=last.subject, names=last.names, doer=last.doer))
+            else:
+                found += _within(reduced(part), known)
+            before = (before + [token for token in part if is_content(token)])[-_ANTECEDENT:]
     return found
 
 
-def _bare(text: str) -> str:
-    """Without TeX, mark-up and asides."""
-    return re.sub(r"\\[a-zA-Z]+|[$\\{}*`^_]", " ", _UNLIKE.sub(" ", _ASIDE.sub(" ", text)))
+def _participial(tokens: list[str], verbs: frozenset[str]) -> bool:
+    """Whether a part begins with what is being done."""
+    words = [token.lower() for token in tokens if not token.isdigit()]
+    return bool(words) and words[0].endswith("ing") and stem(words[0]) in verbs and not AUXILIARY & set(words)
 
 
-def _parts(tokens: list[str]) -> list[list[str]]:
+def _doing(tokens: list[str]) -> Clause:
+    """The clause of a part that begins with what is being done, without anybody who does it."""
+    words = [token for token in tokens if not token.isdigit()]
+    rest = reduced(words[1:])
+    joined = rest[0] if rest and rest[0] in PREPOSITIONS else ""
+    return Clause(frozenset(), stem(words[0]), rest, False, joined, relative=True)
+
+
+def _parts(tokens: list[str], verbs: frozenset[str]) -> list[list[str]]:
     """A piece, cut before a relative pronoun, after "that" of reported speech, and at an "and" that joins clauses."""
     parts: list[list[str]] = [[]]
     for at, token in enumerate(tokens):
         lowered = token.lower()
-        if lowered == "that" and parts[-1] and stem(parts[-1][-1]) in _REPORTING:
+        if lowered == "that" and parts[-1] and stem(parts[-1][-1]) in REPORTING:
             parts.append([])
             continue
         if lowered in _RELATIVE and parts[-1]:
             parts.append([])
-        elif lowered == "and" and _verb_at(parts[-1]) is not None and (_verb_at(_until_and(tokens[at + 1 :])) or 0) > 0:
+        elif lowered == "and" and _verb_at(parts[-1], verbs) and _verb_at(_until_and(tokens[at + 1 :]), verbs):
             parts.append([])
             continue
         parts[-1].append(token)
@@ -134,78 +159,99 @@ def _until_and(tokens: list[str]) -> list[str]:
     return tokens[: tokens.index("and")] if "and" in tokens else tokens
 
 
-def _clause(tokens: list[str], before: list[str]) -> Clause | None:
+def _clause(tokens: list[str], before: list[str], verbs: frozenset[str]) -> Clause | None:
     relative = bool(tokens) and tokens[0].lower() in _RELATIVE
     words = tokens[1:] if relative else tokens
-    at = _verb_at(words, from_start=relative)
+    at = first = _verb_at(words, verbs, from_start=relative)
     if at is None:
+        at = first = _maybe_verb_at(words)
+    if at is None or first is None:
         return None
     subject = contents(words[:at]) or (contents(before) if relative else frozenset())
     auxiliary = False
-    while at < len(words) and (words[at].lower() in _AUXILIARY | _ADVERBS or words[at].lower().endswith("ly")):
-        auxiliary = auxiliary or words[at].lower() in _BE
+    while at < len(words) and (words[at].lower() in AUXILIARY | ADVERBS or _is_adverb(words[at], verbs)):
+        auxiliary = auxiliary or words[at].lower() in BE
         at += 1
-    verb = stem(words[at]) if at < len(words) and (_is_content(words[at]) or stem(words[at]) in _VERBS) else ""
-    rest = _reduced(words[at + 1 :] if verb else words[at:])
+    if 0 < at < len(words) - 2 and words[at - 1].lower() in MODAL and words[at].lower() in PREPOSITIONS:
+        at += 2 if stem(words[at + 2]) in verbs else 0  # "can in fact improve"
+    if auxiliary and at < len(words) - 1 and stem(words[at]) in REPORTED and words[at + 1].lower() == "to":
+        at, auxiliary = at + 2, False  # "is shown to be done" is "is done"
+        while at < len(words) and words[at].lower() in AUXILIARY | ADVERBS:
+            auxiliary = auxiliary or words[at].lower() in BE
+            at += 1
+    verb = stem(words[at]) if at < len(words) and (is_content(words[at]) or stem(words[at]) in verbs) else ""
+    rest = reduced(words[at + 1 :] if verb else words[at:])
     passive = auxiliary and at < len(words) and bool(re.search(r"(?:ed|en|wn|ilt|und|ained)$", words[at]))
-    names = frozenset(stem(word) for word in words[: _verb_at(words, from_start=relative)] if _NAME.search(word))
-    if passive and rest[:1] == ("by",):  # said of the doer, as an active clause would
-        end = next((at for at, word in enumerate(rest) if at and word in _PREPOSITIONS), len(rest))
-        return Clause(contents(rest[1:end]), verb, (*sorted(subject), *rest[end:]), False, "", relative, True)
-    joined = rest[0] if rest and rest[0] in _PREPOSITIONS else ""
-    return Clause(subject, verb, rest, passive, joined, relative, names=names)
+    names = frozenset(stem(word) for word in words[:first] if _NAME.search(word))
+    doer = stem(head(words[:first]))
+    copula = not verb and 0 < at <= len(words) and words[at - 1].lower() in BE
+    by_doing = words[at + 2 : at + 3] and words[at + 2].lower().endswith("ing") and stem(words[at + 2]) in verbs
+    if passive and rest[:1] == ("by",) and not by_doing:  # said of the doer, as an active clause would
+        end = next((at for at, word in enumerate(rest) if at and word in PREPOSITIONS), len(rest))
+        agent = rest[1:end]
+        return Clause(
+            contents(agent),
+            verb,
+            (*sorted(subject), *rest[end:]),
+            False,
+            "",
+            relative,
+            True,
+            frozenset(stem(word) for word in words[at + 2 : at + 1 + end] if _NAME.search(word)),
+            head(agent),
+            given=doer,
+        )
+    joined = rest[0] if rest and rest[0] in PREPOSITIONS else ""
+    return Clause(subject, verb, rest, passive, joined, relative, names=names, doer=doer, copula=copula)
 
 
-def _within(clause: Clause) -> list[Clause]:
+def _within(tokens: tuple[str, ...], verbs: frozenset[str]) -> list[Clause]:
     """The clauses of infinitives and gerunds: "... is to replace A by B", "by balancing A with B"."""
     found = []
-    for at, token in enumerate(clause.rest[:-1]):
-        verb = clause.rest[at + 1]
-        if token in {"to", "by", "of", "for"} and verb in _VERBS:
-            rest = clause.rest[at + 2 :]
-            joined = rest[0] if rest and rest[0] in _PREPOSITIONS else ""
+    for at, word in enumerate(tokens[:-1]):
+        verb = tokens[at + 1]
+        if word == "to" and verb in ("be", "being") and tokens[at + 3 : at + 4] == ("by",):  # "A to be done by B"
+            found.append(_done_by(tokens[:at], tokens[at + 2], tokens[at + 4 :]))
+        elif word in {"to", "by", "of", "for", "in", "from"} and verb in verbs:
+            rest = tokens[at + 2 :]
+            joined = rest[0] if rest and rest[0] in PREPOSITIONS else ""
             found.append(Clause(frozenset(), verb, rest, False, joined))
     return found
 
 
-def _reduced(tokens: Sequence[str]) -> tuple[str, ...]:
-    return tuple(stem(token) if _is_content(token) else token.lower() for token in tokens)
+def _is_adverb(word: str, verbs: frozenset[str]) -> bool:
+    return word.lower().endswith("ly") and stem(word) not in verbs
 
 
-def _verb_at(tokens: list[str], *, from_start: bool = False) -> int | None:
+def _done_by(before: tuple[str, ...], verb: str, after: tuple[str, ...]) -> Clause:
+    auxiliary = next((place for place, one in enumerate(before) if one in AUXILIARY), len(before))
+    patient = before[max(0, auxiliary - _ANTECEDENT) : auxiliary]
+    end = next((place for place, one in enumerate(after) if one in PREPOSITIONS), len(after))
+    rest = (*sorted(contents(patient)), *after[end:])
+    return Clause(contents(after[:end]), verb, rest, False, "", by=True, doer=head(after), given=head(patient))
+
+
+def _verb_at(tokens: list[str], verbs: frozenset[str], *, from_start: bool = False) -> int | None:
     """Where the verb or its auxiliary stands."""
     for at, token in enumerate(tokens):
         lowered = token.lower()
-        if lowered in _AUXILIARY and (at or from_start):
+        if lowered in AUXILIARY and (at or from_start):
             return at
-        follows = at > 0 or from_start
+        follows = (at > 0 or from_start) and not (at + 1 < len(tokens) and tokens[at + 1].lower() in BE)
         # A participle before a noun is no verb: "increased instability", "learning error".
-        if follows and not lowered.endswith("ing") and stem(token) in _VERBS and not _in_noun_phrase(tokens, at):
+        if follows and not lowered.endswith("ing") and stem(token) in verbs and not _in_noun_phrase(tokens, at):
+            return at
+    return None
+
+
+def _maybe_verb_at(tokens: list[str]) -> int | None:
+    """Where a word stands that may be a verb of the third person, in a clause without a known one."""
+    for at in range(1, len(tokens) - 1):
+        token, before = tokens[at].lower(), tokens[at - 1].lower()
+        if re.search(r"[^sui]s$", token) and is_content(token) and is_content(before) and not before.endswith("s"):
             return at
     return None
 
 
 def _in_noun_phrase(tokens: list[str], at: int) -> bool:
     return at > 0 and tokens[at - 1].lower() in {"a", "an", "the", "of", "their", "its", "our", "this", "these", "more"}
-
-
-def contents(tokens: Sequence[str]) -> frozenset[str]:
-    """The stems of content words."""
-    return frozenset(stem(token) for token in tokens if _is_content(token))
-
-
-def _is_content(token: str) -> bool:
-    lowered = token.lower()
-    return lowered not in STOP_WORDS and lowered not in _AUXILIARY and lowered not in _PREPOSITIONS
-
-
-def pieces(text: str) -> list[frozenset[str]]:
-    """The content words between punctuation and conjunctions, without pieces of one word."""
-    # A bracket of several words is a piece of its own here.
-    cut = [contents(_TOKEN.findall(piece)) for piece in _CUT.split(_bare(re.sub(r"\((?=[^()]*\s)|\)", ", ", text)))]
-    return [piece for piece in cut if len(piece) > 1]
-
-
-def words(text: str) -> list[str]:
-    """The content words of a text as they stand there."""
-    return [token for token in _TOKEN.findall(text) if _is_content(token)]

@@ -23,7 +23,7 @@ _WORDS = {
 _SCALES = {"hundred": "hundred", "thousand": "thousand", "million": "million", "billion": "billion"}
 _ITEM = r"[^\s,.;:]+(?:\s[^\s,.;:]+){0,2}?"
 _COUNTED_LIST = re.compile(
-    rf"\b(?P<count>{'|'.join(_SMALL[2:10])}|[2-9])\b(?:\s[^\W\d]+){{0,4}}:"
+    rf"\b(?P<count>{'|'.join(_SMALL[2:10])}|[2-9])\b(?:\s[^\W\d]+){{0,4}}(?P<mark>:|, namely|,)"
     rf"\s(?P<items>{_ITEM}(?:,\s{_ITEM})*,?\sand\s{_ITEM})(?=\s*(?:[.;]|$))",
     re.IGNORECASE,
 )
@@ -70,6 +70,7 @@ UNIT_WORDS = frozenset("percent percents percentage fold times".split())
 _TIMES = frozenset("twice double doubled doubles thrice triple".split())
 
 _NEAR = 24
+_COMPOUND = re.compile(r"[^\W\d_]+-[^\W\d_]{2,}")
 
 _FIGURE = re.compile(
     r"(?<![\w.,])[-\u2212]?(?P<digits>\d[\d,]*(?:\.\d+)?)(?:\s?-?\s?(?P<unit>%|[^\W\d_]+|\u00d7))?"
@@ -87,20 +88,23 @@ class _Figure:
     shown: str
     near: frozenset[str]
     """Units within the words that follow: "64 A100 GPUs"."""
+    name: str = ""
+    """For a number word that begins a compound, the compound."""
 
 
-def missing_numbers(statement: str, quotes: Sequence[str]) -> list[str]:
+def missing_numbers(statement: str, quotes: Sequence[str], names: str = "") -> list[str]:
     """The numbers of a statement that none of the quotes has, as they are written, sorted.
 
     TeX, thousands separators, "percent" and number words are normalised. A unit that both sides give must agree.
     A numeral may stand for a number word of the quotes unless the statement has that word too, and the other way round.
+    A number word that is part of a name, "double-momentum", may stand in the text ``names`` as well, as it is.
     """
     said = _figures(statement)
     told = [figure for quote in quotes for figure in _figures(quote)]
     missing = []
     right, miscounted = _listed(statement)
     for figure in said:
-        if figure.shown in right:
+        if figure.shown in right or (figure.name and figure.name in names.casefold()):
             continue
         same = [other for other in told if other.value == figure.value]
         twins = any(other.value == figure.value and other.spelt != figure.spelt for other in said)
@@ -108,6 +112,10 @@ def missing_numbers(statement: str, quotes: Sequence[str]) -> list[str]:
             same = [other for other in same if other.spelt == figure.spelt]
         if not any(not figure.unit or figure.unit == other.unit or figure.unit in other.near for other in same):
             missing.append(figure.shown)
+    for value in {figure.value for figure in said if figure.spelt}:  # "three of them in three ways" needs two
+        spelt = [figure for figure in said if figure.value == value and figure.spelt]
+        if len(spelt) > 1 and len(spelt) > sum(other.value == value for other in told):
+            missing.append(spelt[-1].shown)
     return sorted({*missing, *miscounted})
 
 
@@ -118,8 +126,13 @@ def _listed(statement: str) -> tuple[list[str], list[str]]:
     for match in _COUNTED_LIST.finditer(statement):
         count = match["count"].lower()
         items = [item for item in re.split(r",\s*(?:and\s+)?|\s+and\s+", match["items"]) if item.strip()]
+        if match["mark"] == "," and match.start("mark") == match.end("count"):
+            continue
         if len(items) > 1:
-            (right if str(len(items)) == _WORDS.get(count, count) else wrong).append(match["count"])
+            if str(len(items)) == _WORDS.get(count, count):
+                right.append(match["count"])
+            elif match["mark"] != ",":  # what follows a comma may be something else
+                wrong.append(match["count"])
     return right, wrong
 
 
@@ -139,7 +152,9 @@ def _figures(text: str) -> list[_Figure]:
             found.append(_Figure(value, unit, False, shown, near))
         else:
             word = match["word"].lower()
-            found.append(_Figure(_WORDS[word], "times" if word in _TIMES else unit, True, match["word"], near))
+            whole = _COMPOUND.match(bare, match.start("word"))
+            name = whole[0].lower() if whole and not unit else ""
+            found.append(_Figure(_WORDS[word], "times" if word in _TIMES else unit, True, match["word"], near, name))
     return found
 
 

@@ -7,7 +7,10 @@ import re
 _PAIRS = tuple(
     (re.compile(rf"\b(?:{one})\b", re.IGNORECASE), re.compile(rf"\b(?:{other})\b", re.IGNORECASE))
     for one, other in (
-        (r"increas\w+|rais\w+|grow\w*", r"decreas\w+|reduc\w+|lower(?:s|ed|ing)|shrink\w*|drop\w*|diminish\w*"),
+        (
+            r"increas\w+|rais\w+|grow\w*|escalat\w+|boost\w*",
+            r"decreas\w+|reduc\w+|lower(?:s|ed|ing)|shrink\w*|drop\w*|diminish\w*",
+        ),
         (r"higher|larger|greater|more", r"lower|smaller|less|fewer"),
         (r"highest|largest|most", r"lowest|smallest|least|fewest"),
         (r"high", r"low"),
@@ -24,6 +27,8 @@ _PAIRS = tuple(
         (r"broad(?:er|est)?|wide(?:r|st)?", r"narrow(?:er|est)?"),
         (r"succeed\w*|success\w*", r"fail(?:s|ed|ing|ure|ures)?"),
         (r"with", r"without"),
+        (r"part(?:ly|ially)?", r"fully|entirely|completely|wholly"),
+        (r"few|little", r"many|much|numerous|great deal|plenty"),
         (r"possible", r"impossible"),
         (r"upper", r"lower"),
         (r"maximi[sz]\w+", r"minimi[sz]\w+"),
@@ -41,6 +46,13 @@ _LEAST = 5
 _ROOT = 6
 """Letters by which a longer word is told from others: "ineffective" turns "effectiveness" around."""
 _UNRELATED = re.compile(r"improv|impress|import")
+
+
+def sides(text: str) -> frozenset[int]:
+    """Which sides of which pairs a text has words of: words of one side say much the same."""
+    return frozenset(
+        2 * at + side for at, pair in enumerate(_PAIRS) for side, pattern in enumerate(pair) if pattern.search(text)
+    )
 
 
 def opposed(statement: str, told: str) -> bool:

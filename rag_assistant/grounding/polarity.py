@@ -21,8 +21,16 @@ _WEAK = re.compile(
     re.IGNORECASE,
 )
 """What a statement may word as a negation."""
+_UNDONE = re.compile(r"\b(?:few|little|barely|rarely|seldom|scarcely|ignor\w+|neglect\w*|overlook\w*)\b", re.IGNORECASE)
+"""What denies without a negation: a statement that has what is denied so must have one, or a word like these."""
+_LESS = re.compile(
+    r"\b(?:overlook\w*|miss(?:es|ed|ing)?|lack\w*|disregard\w*|limited|unexplored|under-?\w+|gaps?|small|less|lower|low)\b",
+    re.IGNORECASE,
+)
 _NOT_A_NEGATION = re.compile(
-    r"\b(?:not only|no (?:matter|longer than|later than)|whether or not|(?:if|or) not|no\.\s?\d)\b", re.IGNORECASE
+    r"\bno (?=\w+er\b[^.;]*\bthan\b)|"
+    r"\b(?:not only|no (?:matter|longer than|later than)|whether or not|(?:if|or) not|no\.\s?\d)\b",
+    re.IGNORECASE,
 )
 _LIMIT = re.compile(
     r"\b(?:only|solely|merely|exclusively)\b(?! (?:an? )?(?:low|small|few|minimal|modest|slight|little|part)\b)",
@@ -32,6 +40,7 @@ _CLAUSE = re.compile(
     r"[.;:!?,]|\b(?:but|while|whereas|although|though|when|if|because|since|unless|even)\b", re.IGNORECASE
 )
 _JOINED = re.compile(r"\b(?:and|that|which)\b", re.IGNORECASE)
+_NOR = re.compile(r"\b(?:neither|nor)\b", re.IGNORECASE)
 _REACH = 4
 """How many content words on each side of a negation it may bear on."""
 
@@ -43,6 +52,8 @@ class _Negation:
     denied: tuple[str, ...]
     before: frozenset[str]
     around: frozenset[str]
+    doer: str
+    """The last word before it."""
 
 
 def contradiction(statement: str, quotes: Sequence[str]) -> str:
@@ -51,16 +62,32 @@ def contradiction(statement: str, quotes: Sequence[str]) -> str:
     said_not, told_not = _negations(statement), _negations(told)
     said_words, told_words = _words(statement), _words(told)
     weak = [match[0] for match in _WEAK.finditer(told) if stem(match[0]) not in said_words]
-    deniable = [*told_not, *(_negations(told, _WEAK) if weak else [])]
+    weakly = _negations(told, _WEAK) if weak else []
+    used: list[_Negation] = []
     for negation in said_not:
-        if not any(_same(negation, other) for other in deniable):
+        found = [other for other in told_not if _same(negation, other)] or [
+            other
+            for other in weakly
+            if _same(negation, other) and (other.around | other.before) & {*negation.denied[:1], negation.doer}
+        ]
+        if not found or (all(other in used for other in found) and not _NOR.search(statement)):
             return "the cited words don't deny this"
+        used += found[:1] if found[0] not in used else [other for other in found if other not in used][:1]
     for negation in told_not:
         if _dropped(negation, said_not, statement) and not _affirmed(negation, told_words, told_not):
             return "the cited words deny this"
-    if _LIMIT.search(_NOT_A_NEGATION.sub(" ", statement)) and not _LIMIT.search(told):
+    if not _denies(statement):
+        undone = _negations(told, _UNDONE)
+        for negation in undone:
+            if _dropped(negation, [], statement) and not _affirmed(negation, told_words, undone):
+                return "the cited words deny this"
+    if _LIMIT.search(_NOT_A_NEGATION.sub(" ", statement)) and not (_LIMIT.search(told) or _UNDONE.search(told)):
         return "the cited words don't limit this"
     return "the cited words say the opposite" if opposed(statement, told) else ""
+
+
+def _denies(statement: str) -> bool:
+    return any(pattern.search(statement) for pattern in (_NEGATION, _WEAK, _UNDONE, _LESS))
 
 
 def _negations(text: str, pattern: re.Pattern[str] = _NEGATION) -> list[_Negation]:
@@ -72,7 +99,7 @@ def _negations(text: str, pattern: re.Pattern[str] = _NEGATION) -> list[_Negatio
         follows, precedes = _stems(after), _stems(before)
         denied = _stems(_JOINED.split(after, maxsplit=1)[0])[:_REACH]
         around = frozenset((*follows[:_REACH], *(precedes[-_REACH:] if len(follows) < 2 else precedes[-1:])))
-        found.append(_Negation(tuple(denied), frozenset(precedes[-_REACH:]), around))
+        found.append(_Negation(tuple(denied), frozenset(precedes[-_REACH:]), around, precedes[-1] if precedes else ""))
     return found
 
 
@@ -83,17 +110,21 @@ def _same(said: _Negation, told: _Negation) -> bool:
 
 
 def _dropped(negation: _Negation, said_not: list[_Negation], statement: str) -> bool:
-    """Whether the statement has what the quotes deny, with no negation of its own near it: most of it, or its first
-    word in a clause on the same thing."""
+    """Whether the statement has what the quotes deny, with no negation of its own near it: most of it, or some of it in
+    a clause on the same thing."""
     denied = set(negation.denied[:2])
-    if not denied or negation.denied[0] not in (said := _words(statement)):
-        return False
+    said = set(_words(statement))
     near = any(denied & (set(other.denied) | other.around) for other in said_not)
-    if denied <= set(said) and not near:
+    if denied and denied <= said and not near:
         return True
     clauses = _CLAUSE.split(_NOT_A_NEGATION.sub(" ", statement))
     return any(
-        negation.denied[0] in words and 2 * len(words & negation.before) >= len(negation.before) > 0
+        (
+            negation.denied[:1]
+            and negation.denied[0] in words
+            and 2 * len(words & negation.before) >= len(negation.before) > 0
+        )
+        or (negation.doer in words and len(words & set(negation.denied)) > 1)
         for words in (set(_stems(clause)) for clause in clauses if not _NEGATION.search(clause))
     )
 

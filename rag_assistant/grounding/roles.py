@@ -1,24 +1,38 @@
 """Whether a statement exchanges what it speaks of: who does what to whom, and which of two things a fact is told of.
 
-Tests compare a statement's clauses with those it cites: a subject that is the object there and the other way round;
-what stands on the two sides of a preposition such as "into" or "than" exchanged; a subject of one clause with the
-predicate of its neighbour; something done by one whom the quotes name for something else. What none of them sees
-passes: freely worded exchanges often do.
+Tests compare a statement's clauses with those it cites, by verb, active and passive alike: a subject that is the object
+there and the other way round; what stands on the two sides of a preposition such as "into" exchanged, or what is set
+against each other by "than" or "unlike"; the objects of two verbs; a subject of one clause with the predicate of its
+neighbour; something said of one whom the quotes name for something else. Others look at pieces without any grammar
+(:mod:`.bindings`) and at lists (:mod:`.lists`). What none of them sees passes: freely worded exchanges sometimes do.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from itertools import pairwise, product
+from itertools import combinations, pairwise, product
 
-from rag_assistant.grounding.clauses import Clause, clauses, contents, pieces, words
+from rag_assistant.grounding.bindings import crossed, of_another_name
+from rag_assistant.grounding.clauses import Clause, clauses
+from rag_assistant.grounding.lists import exchanged_in_list, spelt_out
 from rag_assistant.grounding.stems import stem
+from rag_assistant.grounding.wording import bare, complements, contents, head, verbs_of, words
 
-_CONTRAST = re.compile(r"\b(?:as opposed to|rather than|instead of)\b", re.IGNORECASE)
-_NEIGHBOURS = 3
-"""How many content words on each side of "rather than" it sets against each other."""
-_SIDES = frozenset("by with into from than over to".split())
+_REVERSED = "the cited words say it the other way round"
+_OTHER = "the cited words say this of something else"
+_AGAINST = re.compile(
+    r"\b(?:unlike|in contrast (?:to|with)|compared (?:to|with)|as opposed to|rather than|instead of)\b", re.IGNORECASE
+)
+_THAN = re.compile(r"\b(?P<how>[^\W\d_]+)(?: [^\W\d_]+)? than\b", re.IGNORECASE)
+_STOP = re.compile(r"[,;:()]|\.(?=\s+[A-Z]|\s*$)")
+_SIDES = frozenset("by with into from than over to through".split())
+_PARTING = _SIDES | frozenset("at for on in under".split())
+_REDUCED = re.compile(
+    r"\b(?P<noun>[^\W\d_]+) (?P<verb>[^\W\d_]+ed)\s+(?P<how>for|by|on|in|from|to|with) "
+    r"(?P<by>[^\W\d_]+(?:\s+[^\W\d_]+)?)"
+)
+"""A noun with a participle behind it."""
 _OVER = frozenset(("to", "over"))
 """Both are said of what is preferred to something."""
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z\"\u201c(*])")
@@ -27,28 +41,47 @@ _ANAPHOR = re.compile(r"\b(?:it|its|this|these|they|their)\b", re.IGNORECASE)
 
 def exchange(statement: str, quotes: Sequence[str]) -> str:
     """Why the statement says of one thing what its quotes say of another; empty where nothing speaks for that."""
+    quotes = [spelt_out(quote) for quote in quotes]
     sentences = [sentence for quote in quotes for sentence in _SENTENCE.split(quote)]
-    told = [clauses(sentence) for sentence in sentences]
-    if any(_contrast_turned(statement, sentence) or _crossed(statement, sentence) for sentence in sentences):
-        return "the cited words say it the other way round"
-    stated = clauses(statement)
+    if crossed(statement, quotes) or exchanged_in_list(statement, quotes):
+        return _OTHER
+    if any(_set_against(statement, sentence) for sentence in sentences):
+        return _REVERSED
+    if of_another_name(statement, quotes):
+        return _OTHER
+    if any(_participle_moved(statement, quote) for quote in quotes):
+        return _OTHER
+    verbs = verbs_of([statement, *sentences])
+    stated, told = clauses(statement, verbs), [clauses(sentence, verbs) for sentence in sentences]
+    if _objects_exchanged(stated, told):
+        return _OTHER
     for place, said in enumerate(stated):
         if not said.subject and not said.rest:
             continue
         tail = said.object.union(*(clause.subject | clause.predicate for clause in stated[place + 1 :]))
-        as_told = any(
-            said.verb == clause.verb and 2 * len(said.subject & clause.subject) > len(said.subject)
-            for sentence in told
-            for clause in sentence
-        )
-        for sentence in told:
-            for clause in sentence:
-                if (not as_told and _inverted(said, clause, tail)) or _sides_exchanged(said, clause):
-                    return "the cited words say it the other way round"
-            if _bound_to_the_other(said, sentence):
-                return "the cited words say this of something else"
-        if _of_another_doer(said, quotes):
-            return "the cited words say this of something else"
+        found = _against(said, tail, told) or (_OTHER if _of_another_doer(said, quotes) else "")
+        if found:
+            return found
+    return _OTHER if any(_complement_moved(statement, quote) for quote in quotes) else ""
+
+
+def _against(said: Clause, tail: frozenset[str], told: Sequence[Sequence[Clause]]) -> str:
+    """What the cited clauses have against one of the statement; ``tail`` is what follows its verb, to the end."""
+    as_told = any(
+        said.verb == clause.verb and 2 * len(said.subject & clause.subject) > len(said.subject)
+        for sentence in told
+        for clause in sentence
+    )
+    for sentence in told:
+        for clause in sentence:
+            if not as_told and (_inverted(said, clause, tail) or _turned(said, clause)):
+                return _REVERSED
+            if any(test(said, clause) for test in (_sides_exchanged, _heads_exchanged, _copula_turned)):
+                return _REVERSED
+            if not as_told and _renamed(said, clause):
+                return _OTHER
+        if _bound_to_the_other(said, sentence):
+            return _OTHER
     return ""
 
 
@@ -60,42 +93,136 @@ def _inverted(said: Clause, told: Clause, tail: frozenset[str]) -> bool:
     subject, other = told.subject - told.object, told.object - told.subject
     if said.names and told.names & tail and not said.names & told.subject:
         return True
-    if not told.subject and not (
-        said.joined or said.passive or said.by
-    ):  # "we", who do it to what the statement has do it
-        return bool(said.object) and bool(said.subject) and said.subject <= contents(told.rest[: 2 * _NEIGHBOURS])
+    # "We" do it to what the statement has do it.
+    if not told.subject and not (said.joined or said.passive or said.by or said.relative):
+        return (
+            bool(said.object) and bool(said.subject) and said.subject <= contents(told.rest[: _instrument(told.rest)])
+        )
     # What a relative pronoun stands for is a guess: of it count only the words that the other clause has too.
     doer = said.subject & (told.subject | told.object) if said.relative else said.subject
     return bool(_most(doer, other) and not said.subject & subject and tail & subject and not tail >= other)
 
 
-def _contrast_turned(statement: str, sentence: str) -> bool:
-    """Whether "A rather than B" has become "B rather than A"."""
-    for told in _CONTRAST.finditer(sentence):
-        for said in _CONTRAST.finditer(statement):
-            first, second = _around(sentence, told)
-            left, right = _around(statement, said)
-            crossed = left & (second - first)
-            if right & (first - second) and len(crossed) > len(left & (first - second)):
+def _instrument(rest: Sequence[str]) -> int:
+    """Where it begins to be told what something is done with."""
+    return next((at for at, word in enumerate(rest) if word in {"by", "with", "through"}), len(rest))
+
+
+def _turned(said: Clause, told: Clause) -> bool:
+    """Whether the head of the one side stands on the other, with the same verb, whichever of the two is passive."""
+    if not said.verb or said.verb != told.verb or (said.joined and not said.passive):
+        return False
+    if not (said.agent or told.agent) and said.target in told.object - told.patient:  # "raising A for B", B for A
+        return told.target in (said.object - said.patient) & told.patient and said.target in said.patient
+    others = not told.agent or (bool(said.agent) and said.doer not in told.agent and told.doer not in said.agent)
+    if said.agent and said.doer in told.patient - told.agent and others:
+        return bool(said.target) and said.target not in told.patient
+    if said.target and said.target in told.agent - told.patient and said.agent and said.doer not in told.agent:
+        return not told.target or told.target not in said.patient
+    return False
+
+
+def _heads_exchanged(said: Clause, told: Clause) -> bool:
+    """Whether the heads of what stands before and after a preposition have changed sides."""
+    if not said.verb or said.verb != told.verb:
+        return False
+    left_told, right_told = _around_preposition(told)
+    left_said, right_said = _around_preposition(said)
+    for preposition in set(left_told) & set(left_said):
+        one, other = left_said[preposition], left_told[preposition]
+        here, there = contents(right_said[preposition]), contents(right_told[preposition])
+        kept, held = contents(one), contents(other)
+        if head(one) in there - held and head(other) in here - kept:
+            return True
+    return False
+
+
+def _around_preposition(clause: Clause) -> tuple[dict[str, tuple[str, ...]], dict[str, tuple[str, ...]]]:
+    """By preposition, the words before it, from the verb's object on, and those after it."""
+    left: dict[str, tuple[str, ...]] = {}
+    right: dict[str, tuple[str, ...]] = {}
+    for at, word in enumerate(clause.rest):
+        if word in _PARTING and word not in left:
+            left[word] = (*((clause.doer,) if clause.passive else ()), *clause.rest[:at])
+            right[word] = clause.rest[at + 1 :]
+    if clause.by:  # "A is replaced by B" may say who replaces it or with what
+        left["by"], right["by"] = (clause.given,), tuple(clause.subject)
+    return left, right
+
+
+def _objects_exchanged(stated: Sequence[Clause], told: Sequence[Sequence[Clause]]) -> bool:
+    """Whether each of two verbs has the other's object."""
+    known = [clause for sentence in told for clause in sentence if clause.verb and clause.patient]
+    for one, two in combinations([clause for clause in stated if clause.verb and clause.target], 2):
+        if one.verb == two.verb:
+            continue
+        first = frozenset[str]().union(*(clause.patient for clause in known if clause.verb == one.verb))
+        second = frozenset[str]().union(*(clause.patient for clause in known if clause.verb == two.verb))
+        if one.target in second - first and two.target in first - second:
+            return True
+    return False
+
+
+def _participle_moved(statement: str, quote: str) -> bool:
+    """Whether "X made for" has become "Y made for", or "by one X" "by another X", where both texts name both."""
+    here, there = contents(words(statement)), contents(words(quote))
+    for told, said in product(_REDUCED.finditer(bare(quote)), _REDUCED.finditer(bare(statement))):
+        if stem(told["verb"]) != stem(said["verb"]) or told["how"] != said["how"]:
+            continue
+        one, other = stem(said["noun"]), stem(told["noun"])
+        if one != other and one in there and other in here:
+            return True
+        mine, theirs = contents(said["by"].split()), contents(told["by"].split())
+        another = mine & theirs and mine - theirs and theirs - mine
+        if said["how"] == "by" and another and mine - theirs <= there and not theirs - mine & here:
+            return True
+    return False
+
+
+def _complement_moved(statement: str, quote: str) -> bool:
+    """Whether "the loss of X" has become "the loss of Y", where both texts name both."""
+    here, there = contents(words(statement)), contents(words(quote))
+    told = complements(quote)
+    return any(
+        not said & theirs and said & there and theirs & here
+        for place, said in complements(statement).items()
+        if (theirs := told.get(place))
+    )
+
+
+def _copula_turned(said: Clause, told: Clause) -> bool:
+    """Whether "X is the N of Y" has become "Y is the N of X"."""
+    if not (said.copula and told.copula):
+        return False
+    kept, mine, theirs = said.object & told.object, said.subject - told.subject, told.subject - said.subject
+    return head(said.rest) in kept and _most(mine, told.object - kept) and _most(theirs, said.object - kept)
+
+
+def _renamed(said: Clause, told: Clause) -> bool:
+    """Whether what the clause says of a name is said there of another."""
+    if not said.verb or said.verb != told.verb or not said.names or not told.names or said.passive != told.passive:
+        return False
+    return not said.names & (told.subject | told.object) and _most(said.object, told.object)
+
+
+def _set_against(statement: str, sentence: str) -> bool:
+    """Whether what one of the two sets something against is what the other speaks of, and the other way round."""
+    for pattern in (_AGAINST, _THAN):
+        for told, said in product(pattern.finditer(sentence), pattern.finditer(statement)):
+            if pattern is _THAN and stem(told["how"]) != stem(said["how"]):
+                continue
+            there, main = _complement(sentence, told)
+            here, spoken = _complement(statement, said)
+            if (here - there) & (main - there) and (there - here) & (spoken - here):
                 return True
     return False
 
 
-def _around(text: str, match: re.Match[str]) -> tuple[frozenset[str], frozenset[str]]:
-    before = words(text[: match.start()])
-    after = words(text[match.end() :])
-    return contents(before[-_NEIGHBOURS:]), contents(after[:_NEIGHBOURS])
-
-
-def _crossed(statement: str, sentence: str) -> bool:
-    """Whether two neighbouring pieces of a sentence have each a word of the other, but for that their own."""
-    for (one, two), (first, second) in product(pairwise(pieces(statement)), pairwise(pieces(sentence))):
-        own, other = first - second, second - first
-        crossed = (one & other) - two, (two & own) - one
-        kept = one & own, two & other
-        if all(crossed) and all(kept) and sum(map(len, crossed)) < sum(map(len, kept)):
-            return True
-    return False
+def _complement(text: str, match: re.Match[str]) -> tuple[frozenset[str], frozenset[str]]:
+    """The content words after a marker, up to the next punctuation, and all others."""
+    parts = _STOP.split(text[match.end() :], maxsplit=1)
+    rest = f"{text[: match.start()]} {parts[1] if len(parts) > 1 else ''}"
+    return contents(words(parts[0])), contents(words(rest))
 
 
 def _sides_exchanged(said: Clause, told: Clause) -> bool:
@@ -114,7 +241,7 @@ def _sides_exchanged(said: Clause, told: Clause) -> bool:
     return False
 
 
-def _bound_to_the_other(said: Clause, sentence: list[Clause]) -> bool:
+def _bound_to_the_other(said: Clause, sentence: Sequence[Clause]) -> bool:
     """Whether the subject is that of one clause of a sentence and the predicate that of the next."""
     for one, other in pairwise(sentence):
         for mine, theirs in ((one, other), (other, one)):

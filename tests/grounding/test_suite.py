@@ -1,4 +1,4 @@
-"""A suite of over 600 model outputs, served over HTTP: what is caught of each kind, and the false alarms."""
+"""A suite of over 1,000 model outputs, served over HTTP: what is caught of each kind, and the false alarms."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ FLOORS = {
     NUMBER: 1.0,
     WRONG_PAPER: 1.0,
     NO_SUCH_MARKER: 1.0,
-    "entities swapped": 0.75,
-    "negation flipped": 0.8,
+    "entities swapped": 0.85,
+    "negation flipped": 0.9,
     "two papers mixed": 0.9,
     "general knowledge": 1.0,
     "quote altered": 1.0,

@@ -1,0 +1,143 @@
+"""Words as clauses are made of them: stems of content words, names, and what of a text is a verb. No topic is known."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from itertools import pairwise
+
+from rag_assistant.grounding.stems import stem
+from rag_assistant.questions.form import STOP_WORDS
+
+VERBS = frozenset(
+    stem(word)
+    for word in (
+        "accept account achieve address affect aim align allow alter analyse apply approximate argue attack "
+        "attain augment avoid balance beat become build capture cause change collect combine compare "
+        "compress compute confirm connect consume contain contribute control converge cost cover create cut "
+        "decrease define degrade delay demonstrate depend derive determine develop diminish discover dominate "
+        "double drive drop employ enable encode enforce enhance ensure escalate establish estimate evaluate "
+        "exceed exhibit exploit extend face fail fall find finetune fit follow force gain generate give grow "
+        "guarantee handle harm help hinder hold impair imply improve incorporate increase incur induce "
+        "influence inherit inhibit investigate keep lack lead learn leverage limit lose lower make match "
+        "maximise minimise mitigate motivate need obtain offer optimise outperform overcome perform plateau "
+        "precede predict prefer prevent prioritise produce prompt propose protect prove raise reach recover "
+        "reduce relate remain remove replace represent require rest result retain reveal rise run save serve "
+        "share shift show simplify slow solve speed spend stabilise state steer suffer suggest supersede "
+        "supply support suppress surpass sustain take tolerate train transform trigger turn underperform "
+        "unify upgrade use validate vary win worsen yield"
+    ).split()
+)
+REPORTING = frozenset(
+    stem(word)
+    for word in "show prove argue state find observe discover predict demonstrate reveal suggest indicate "
+    "estimate believe report conclude note".split()
+)
+REPORTED = REPORTING | frozenset("shown said known found thought".split())
+"""Verbs of which "is shown to do" says no more than "does"."""
+_SUBJECTS = frozenset("we they i".split())
+_ARTICLES = frozenset("a an the of this these their its our".split())
+MODAL = frozenset("can could may might will would shall should must".split())
+BE = frozenset("is are was were be been being".split())
+AUXILIARY = BE | frozenset("can could may might will would shall should must does do did has have had".split())
+PREPOSITIONS = frozenset("by with into to from than over as on in for under when if because due through at".split())
+ADVERBS = frozenset("even also then still often always never not just now".split())
+_ASIDE = re.compile(r"\((?=[^()]*[\s,.])[^()]*\)")
+"""What stands in brackets, but for a single word, which is a name of what stands before."""
+_UNLIKE = re.compile(
+    r",?\s*\b(?:unlike|in contrast to|in contrast with|compared (?:with|to))\b[^,.;]*,|,\s*(?:by|in) contrast,",
+    re.IGNORECASE,
+)
+"""What a clause is set against: it would part the subject from its verb."""
+TOKEN = re.compile(r"\d+(?:[.,]\d+)*|[^\W\d_]+(?:[-'\u2019]?[^\W_]+)*")
+_COMPOUND = re.compile(r"(?<=[a-z])-(?=[a-z])")
+_PREFIXED = re.compile(r"\b(fine|pre|re|co|over|under)-(?=[a-z])", re.IGNORECASE)
+_LEADING = frozenset("of on for in to from with into against between across".split())
+_ENDING = PREPOSITIONS | _LEADING | AUXILIARY | frozenset(", ; : . ( ) and or that which who while whereas but".split())
+_WHOLE = "\u2011"
+"""The hyphen of a name, in a stem: it doesn't part."""
+
+
+def verbs_of(texts: Sequence[str]) -> frozenset[str]:
+    """The stems that are verbs by how the texts use them, besides the common ones: after "we" or "can", or inflected as
+    a participle here and otherwise there, and nowhere after an article."""
+    forms: dict[str, set[str]] = {}
+    surely: set[str] = set()
+    nouns: set[str] = set()
+    for text in texts:
+        tokens = [token.lower() for token in TOKEN.findall(bare(text))]
+        for before, token, after in zip(["", *tokens], tokens, [*tokens[1:], ""], strict=False):
+            if not is_content(token):
+                continue
+            if after in _ARTICLES - {"of"} and is_content(before) and token.endswith(("s", "ed")):
+                surely.add(stem(token))
+            forms.setdefault(stem(token), set()).add(token)
+            if (after.endswith("ly") or after == "from") and before.endswith("s") and not token.endswith(("s", "ly")):
+                surely.add(stem(token))
+            if before in _SUBJECTS or (before in MODAL and token not in ADVERBS):
+                surely.add(stem(token))
+            elif before in _ARTICLES and not token.endswith(("ed", "ing")):
+                nouns.add(stem(token))
+    inflected = {found for found, seen in forms.items() if len(seen) > 1 and any(one.endswith("ed") for one in seen)}
+    return frozenset((surely | inflected) - nouns)
+
+
+def bare(text: str) -> str:
+    """Without TeX, mark-up and asides."""
+    plain = re.sub(r"\\[a-zA-Z]+|[$\\{}*`^_]", " ", _UNLIKE.sub(" ", _ASIDE.sub(" ", text)))
+    return _PREFIXED.sub(r"\1", plain)
+
+
+def reduced(tokens: Sequence[str]) -> tuple[str, ...]:
+    """The stems of content words in order, with small words as they are."""
+    return tuple(stem(word) if is_content(word) else word.lower() for token in tokens for word in _split(token))
+
+
+def head(tokens: Sequence[str]) -> str:
+    """The last content word before the first preposition: of "the choice of graph" it is "choice"."""
+    found = ""
+    for token in tokens:
+        lowered = token.lower()
+        if found and (lowered in PREPOSITIONS or lowered == "of"):
+            break
+        if is_content(token):
+            found = _split(token)[-1]
+    return found
+
+
+def _split(token: str) -> list[str]:
+    """Compounds of common words are compared by these; one that is a name stays whole, also in small letters."""
+    return _COMPOUND.split(token) if _COMPOUND.search(token) else [token.replace("-", _WHOLE)]
+
+
+def contents(tokens: Sequence[str]) -> frozenset[str]:
+    """The stems of content words."""
+    return frozenset(stem(word) for token in tokens for word in _split(token) if is_content(word))
+
+
+def is_content(token: str) -> bool:
+    """Whether a word tells anything by itself: small words, auxiliaries and prepositions don't."""
+    lowered = token.lower()
+    return lowered not in STOP_WORDS and lowered not in AUXILIARY and lowered not in PREPOSITIONS
+
+
+def complements(text: str) -> dict[tuple[str, str], frozenset[str]]:
+    """What follows a word and a preposition, as in "loss of knowledge", by these two; none that stands there twice."""
+    tokens = re.findall(rf"{TOKEN.pattern}|[,;:.()]", bare(text))
+    found: dict[tuple[str, str], frozenset[str]] = {}
+    twice: set[tuple[str, str]] = set()
+    for at, (word, preposition) in enumerate(pairwise(tokens)):
+        if not is_content(word) or preposition.lower() not in _LEADING:
+            continue
+        place = (stem(word), preposition.lower())
+        twice |= {place} & set(found)
+        end = at + 2
+        while end < len(tokens) and tokens[end].lower() not in _ENDING:
+            end += 1
+        found[place] = contents(tokens[at + 2 : end])
+    return {place: words for place, words in found.items() if place not in twice and words}
+
+
+def words(text: str) -> list[str]:
+    """The content words of a text as they stand there."""
+    return [token for token in TOKEN.findall(text) if is_content(token)]
