@@ -14,9 +14,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
 
-from rag_assistant.grounding.clauses import Clause, clauses, contents
+from rag_assistant.grounding.clauses import Clause, clauses
 from rag_assistant.grounding.opposites import opposed
 from rag_assistant.grounding.stems import stem
+from rag_assistant.grounding.wording import contents
 from rag_assistant.questions.form import STOP_WORDS
 
 _RANKS = {
