@@ -88,6 +88,8 @@ class _Figure:
     shown: str
     near: frozenset[str]
     """Units within the words that follow: "64 A100 GPUs"."""
+    after: tuple[str, ...] = ()
+    """The words that follow."""
     name: str = ""
     """For a number word that begins a compound, the compound."""
 
@@ -106,7 +108,7 @@ def missing_numbers(statement: str, quotes: Sequence[str], names: str = "") -> l
     for figure in said:
         if figure.shown in right or (figure.name and figure.name in names.casefold()):
             continue
-        same = [other for other in told if other.value == figure.value]
+        same = [other for other in told if other.value == figure.value and _counts_the_same(figure, other)]
         twins = any(other.value == figure.value and other.spelt != figure.spelt for other in said)
         if twins:
             same = [other for other in same if other.spelt == figure.spelt]
@@ -117,6 +119,15 @@ def missing_numbers(statement: str, quotes: Sequence[str], names: str = "") -> l
         if len(spelt) > 1 and len(spelt) > sum(other.value == value for other in told):
             missing.append(spelt[-1].shown)
     return sorted({*missing, *miscounted})
+
+
+def _counts_the_same(said: _Figure, told: _Figure) -> bool:
+    """Whether a numeral may stand for a number word: "3 levels" doesn't for "three algorithms"."""
+    return said.spelt or not told.spelt or not said.after or not told.after or said.after[0] in told.after
+
+
+def _nouns(after: Sequence[str]) -> tuple[str, ...]:
+    return tuple(word.lower().removesuffix("s") for word in after[:4] if len(word) > 3)
 
 
 def _listed(statement: str) -> tuple[list[str], list[str]]:
@@ -149,12 +160,16 @@ def _figures(text: str) -> list[_Figure]:
         if digits:
             value = digits.replace(",", "").rstrip(".")
             shown = value + ("%" if unit == "%" else f" {unit}" if unit else "")
-            found.append(_Figure(value, unit, False, shown, near))
+            found.append(_Figure(value, unit, False, shown, near, _nouns(after)))
         else:
             word = match["word"].lower()
             whole = _COMPOUND.match(bare, match.start("word"))
             name = whole[0].lower() if whole and not unit else ""
-            found.append(_Figure(_WORDS[word], "times" if word in _TIMES else unit, True, match["word"], near, name))
+            found.append(
+                _Figure(
+                    _WORDS[word], "times" if word in _TIMES else unit, True, match["word"], near, _nouns(after), name
+                )
+            )
     return found
 
 

@@ -8,6 +8,7 @@ content words must stand there. Numbers and names never pass on likeness.
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -171,7 +172,8 @@ def check_bibliography(draft: Draft, papers: list[Paper]) -> Verdict:
 
 def _missing_names(statement: str, texts: Sequence[str]) -> list[str]:
     """Addresses, acronyms and capitalised words within the statement that none of the texts has, in order."""
-    told = _plain(" ".join(texts))
+    statement = unicodedata.normalize("NFKC", statement)
+    told = _plain(unicodedata.normalize("NFKC", " ".join(texts)))
     told = f"{told} {re.sub(_MARK_UP, '', told)}"
     held = {_singular(name) for whole in _NAME.findall(told) for name in (whole, *re.split(r"[-.]", whole))}
     missing = [address for address in _ADDRESS.findall(statement) if address.casefold().rstrip(".,;:!?") not in told]

@@ -54,6 +54,7 @@ _COMPOUND = re.compile(r"(?<=[a-z])-(?=[a-z])")
 _PREFIXED = re.compile(r"\b(fine|pre|re|co|over|under)-(?=[a-z])", re.IGNORECASE)
 _LEADING = frozenset("of on for in to from with into against between across".split())
 _ENDING = PREPOSITIONS | _LEADING | AUXILIARY | frozenset(", ; : . ( ) and or that which who while whereas but".split())
+_EXAMPLE = re.compile(r",?\s*\b(?:such as|for example|for instance|including|e\.g\.),?", re.IGNORECASE)
 _WHOLE = "\u2011"
 """The hyphen of a name, in a stem: it doesn't part."""
 
@@ -123,7 +124,7 @@ def is_content(token: str) -> bool:
 
 def complements(text: str) -> dict[tuple[str, str], frozenset[str]]:
     """What follows a word and a preposition, as in "loss of knowledge", by these two; none that stands there twice."""
-    tokens = re.findall(rf"{TOKEN.pattern}|[,;:.()]", bare(text))
+    tokens = re.findall(rf"{TOKEN.pattern}|[,;:.()]", _EXAMPLE.sub(" ", bare(text)))
     found: dict[tuple[str, str], frozenset[str]] = {}
     twice: set[tuple[str, str]] = set()
     for at, (word, preposition) in enumerate(pairwise(tokens)):
