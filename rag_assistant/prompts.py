@@ -23,6 +23,7 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 from rag_assistant.bundled import bundled
 from rag_assistant.errors import InputError
 from rag_assistant.evidence import Evidence
+from rag_assistant.questions.language import is_english
 from rag_assistant.types import Length, Paper, PromptInfo, Turn
 
 SENTINEL = "NOT_IN_ABSTRACTS"
@@ -92,6 +93,7 @@ def render_answer(
     """
     values = {
         "question": as_data(question),
+        "english": is_english(question),
         "papers": _papers(evidence),
         "nonce": _nonce([question, *_texts(evidence)]),
         "sentinel": SENTINEL,

@@ -10,7 +10,7 @@ from rag_assistant.answering.calls import Call, Calls, RewriteCall
 from rag_assistant.answering.checking import Checking
 from rag_assistant.answering.completing import Written, contradicted, left_out
 from rag_assistant.answering.early_refusal import early_refusal
-from rag_assistant.answering.last_check import NOTHING_HELD, WITHHELD, answering_sentences, says_nothing, withheld
+from rag_assistant.answering.last_check import NOTHING_HELD, SURE, WITHHELD, answering_sentences, says_nothing, withheld
 from rag_assistant.answering.listing import Listing
 from rag_assistant.answering.record import Record
 from rag_assistant.answering.rewriting import needs_model, reworded
@@ -205,7 +205,7 @@ class Run:
         numbers = {number for statement in told for number in statement.citations}
         cited = {citation.paper.id for citation in self._record.grounder.citations() if citation.number in numbers}
         empty = says_nothing(form, told)
-        if empty:
+        if empty and (told or self._record.confidences[-1] >= SURE):
             yield from self._fall_back(calls)
         if calls.last.fell_back:
             return

@@ -342,7 +342,7 @@ def test_a_small_model_gets_the_short_prompt(opened: Open, model: str, prompt: s
 @pytest.mark.parametrize(
     ("question", "reply"),
     [
-        (QUESTION, "NOT_IN_ABSTRACTS"),
+        (TWIN, "NOT_IN_ABSTRACTS"),
         (QUESTION, "DPO keeps all of its advantage on 97 GPUs [1]."),
         (TWIN, "DisA is instantiated for two cases of the classifier [1]."),
     ],
@@ -412,3 +412,24 @@ def test_a_question_in_another_language_is_the_models_to_answer(
     assert "fixing classifier" in answer.text
     server.say("NOT_IN_ABSTRACTS")
     assert both(opened(), "¿Cómo se prepara una tortilla de patatas?").status == "not_in_abstracts"
+
+
+@pytest.mark.parametrize("model", ["m", "qwen2.5-1.5b"])
+def test_an_answer_is_asked_for_in_the_language_it_can_be_checked_in(opened: Open, server: Script, model: str) -> None:
+    server.say("NOT_IN_ABSTRACTS")
+    opened(model=model).ask(GERMAN)
+    assert "in the language of the" in server.seen[-1][2]["messages"][1]["content"]
+    opened(model=model).ask(TWIN)
+    assert "in the language of the" not in server.seen[-1][2]["messages"][1]["content"]
+
+
+def test_a_models_refusal_stands_where_the_gate_is_less_sure(
+    opened: Open, server: Script, assistant: Assistant
+) -> None:
+    unsure = "Which optimizer trains the steering functions?"
+    assert assistant.ask(unsure).status == "answered"
+    server.say("NOT_IN_ABSTRACTS")
+    answer = both(opened(fallback="extractive"), unsure)
+    assert answer.confidence is not None
+    assert answer.confidence < 0.8
+    assert answer.status == "not_in_abstracts"
