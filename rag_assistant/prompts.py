@@ -93,7 +93,7 @@ def render_answer(
     """
     values = {
         "question": as_data(question),
-        "english": is_english(question),
+        "language": _language(question, evidence),
         "papers": _papers(evidence),
         "nonce": _nonce([question, *_texts(evidence)]),
         "sentinel": SENTINEL,
@@ -221,6 +221,13 @@ def _papers(evidence: Evidence) -> tuple[PromptPaper, ...]:
 
 def _texts(evidence: Evidence) -> list[str]:
     return [paper.hit.paper.title + paper.hit.paper.abstract for paper in evidence.papers]
+
+
+def _language(question: str, evidence: Evidence) -> str:
+    """What to answer in: what is said in another language than the abstracts can't be held against their words."""
+    if is_english(question):
+        return ""
+    return "English" if is_english(" ".join(_texts(evidence))) else "the language of the abstracts"
 
 
 def _nonce(told: list[str]) -> str:

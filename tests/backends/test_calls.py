@@ -418,9 +418,9 @@ def test_a_question_in_another_language_is_the_models_to_answer(
 def test_an_answer_is_asked_for_in_the_language_it_can_be_checked_in(opened: Open, server: Script, model: str) -> None:
     server.say("NOT_IN_ABSTRACTS")
     opened(model=model).ask(GERMAN)
-    assert "in the language of the" in server.seen[-1][2]["messages"][1]["content"]
+    assert "in English" in server.seen[-1][2]["messages"][1]["content"]
     opened(model=model).ask(TWIN)
-    assert "in the language of the" not in server.seen[-1][2]["messages"][1]["content"]
+    assert "in English" not in server.seen[-1][2]["messages"][1]["content"]
 
 
 def test_a_models_refusal_stands_where_the_gate_is_less_sure(
