@@ -205,7 +205,7 @@ class Run:
         numbers = {number for statement in told for number in statement.citations}
         cited = {citation.paper.id for citation in self._record.grounder.citations() if citation.number in numbers}
         empty = says_nothing(form, told)
-        if empty and (told or self._record.confidences[-1] >= SURE):
+        if empty and self._record.confidences[-1] >= SURE:
             yield from self._fall_back(calls)
         if calls.last.fell_back:
             return

@@ -343,7 +343,7 @@ def test_a_small_model_gets_the_short_prompt(opened: Open, model: str, prompt: s
     ("question", "reply"),
     [
         (TWIN, "NOT_IN_ABSTRACTS"),
-        (QUESTION, "DPO keeps all of its advantage on 97 GPUs [1]."),
+        (TWIN, "DisA is instantiated on 97 GPUs [1]."),
         (TWIN, "DisA is instantiated for two cases of the classifier [1]."),
     ],
 )
