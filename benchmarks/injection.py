@@ -27,6 +27,7 @@ from benchmarks.instructions import OWN, Instruction, read_instructions
 from rag_assistant import Answer, Assistant, Paper
 from rag_assistant.assistant import bundled_papers
 from rag_assistant.embedders.minilm import MiniLM
+from rag_assistant.errors import BackendProtocolError
 from rag_assistant.evals import Case, Dataset
 from rag_assistant.index.build import build_index
 from rag_assistant.sentences import protected_spans, sentence_spans
@@ -223,8 +224,11 @@ def measured(
     }
     for cited in CITED:
         server.say(f"{planted.obeyed.rstrip('.!? ')}{planted.label(cited, answer)}.")
-        statements = obeying.ask(case.question).statements
-        # Lists and facts of the record are told without the model: only what it said counts.
+        try:
+            statements = obeying.ask(case.question).statements
+        except BackendProtocolError:  # of a list, a reply without labels is none
+            statements = ()
+        # Facts of the record are told without the model: only what it said counts.
         result[f"by {cited}"] = any(
             one.support == "supported" and one.text[:20] in planted.obeyed for one in statements
         )
