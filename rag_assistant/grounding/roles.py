@@ -35,13 +35,19 @@ _REDUCED = re.compile(
 """A noun with a participle behind it."""
 _OVER = frozenset(("to", "over"))
 """Both are said of what is preferred to something."""
+_OPENING = re.compile(
+    r"^(?i:in|on|by|for|under|across|according to)\s+(?:[a-z-]+\s+){0,3}?"
+    r"(?!(?:of|for|and|or|with|by|on|to|from|the|an?|both)\b)[a-z-]+(?=\s+(?:both\b|neither\b|each\b|[A-Z]))"
+)
+"""A phrase before the subject that no comma parts from it: "In human evaluations both A and B are ..."."""
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z\"\u201c(*])")
 _ANAPHOR = re.compile(r"\b(?:it|its|this|these|they|their)\b", re.IGNORECASE)
 
 
 def exchange(statement: str, quotes: Sequence[str]) -> str:
     """Why the statement says of one thing what its quotes say of another; empty where nothing speaks for that."""
-    quotes = [spelt_out(quote) for quote in quotes]
+    statement = _OPENING.sub(r"\g<0>,", statement)
+    quotes = [_OPENING.sub(r"\g<0>,", spelt_out(quote)) for quote in quotes]
     sentences = [sentence for quote in quotes for sentence in _SENTENCE.split(quote)]
     if crossed(statement, quotes) or exchanged_in_list(statement, quotes):
         return _OTHER

@@ -421,3 +421,20 @@ def test_a_wrong_sentence_of_the_right_paper_is_set_right() -> None:
     assert (statement.support, statement.citations) == ("supported", (1,))
     [quote] = statement.quotes
     assert CTMA.abstract[quote.start : quote.end] == "Byzantine workers may send arbitrary updates."
+
+
+def test_a_phrase_that_no_comma_parts_from_the_subject_is_not_taken_for_it() -> None:
+    told = Paper("m", "M", "Human evaluations show that both MusicRL-R and MusicRL-U are preferred to the baseline.")
+    for text, support in (
+        ("In human evaluations both MusicRL-R and MusicRL-U are preferred to the baseline [1.s1].", "supported"),
+        ("In human evaluations MusicRL-R and MusicRL-U are preferred to the baseline [1.s1].", "supported"),
+        (
+            "According to human evaluations, both MusicRL-R and MusicRL-U are preferred to the baseline [1.s1].",
+            "supported",
+        ),
+        ("In human evaluations the baseline is preferred to both MusicRL-R and MusicRL-U [1.s1].", "unsupported"),
+    ):
+        ground, reply = Grounder(evidence(found(told))), Reply(evidence(found(told)), "Which is preferred?")
+        for piece in [*reply.add(text), *reply.finish()]:
+            ground.add(piece)
+        assert [statement.support for statement in ground.statements] == [support], text
