@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from rag_assistant.drafts import Draft, Label
 from rag_assistant.evidence import Evidence
-from rag_assistant.grounding.support import MIN_WORD_RECALL, check_abstract, word_recall
+from rag_assistant.grounding.support import MIN_WORD_RECALL, check_abstract, has_the_words, word_recall
 
 STRANGER = 0.3
 """A paper whose cited words hold less than this share of a statement's words says something else."""
@@ -51,7 +51,7 @@ def _set_right(statement: str, labels: tuple[Label, ...], evidence: Evidence) ->
         for label in labels
         if label.sentence is not None and 0 <= label.sentence < len(record.sentences)
     ]
-    if len(texts) < len(labels) or word_recall(statement, [*texts, record.hit.paper.title]) >= MIN_WORD_RECALL:
+    if len(texts) < len(labels) or has_the_words(statement, texts, [record.hit.paper]):
         return labels
     best = _best(statement, place, evidence)
     return best[1] if best else labels

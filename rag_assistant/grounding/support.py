@@ -32,6 +32,10 @@ the words of abstracts, as prompts ask for, lie above.
 ``python -m benchmarks.grounding --claims FILE`` prints the curve.
 """
 
+MIN_OWN_RECALL = 0.5
+"""The share that must stand in the quotes themselves: a title may name what a quote calls "it", but where it says most
+of a statement, any sentence of the paper would support that."""
+
 _STEM = 6
 _SHORT = 4
 _DERIVED = re.compile(r"(?<=[^\W\d_]{4})(?:l|er|est)$")
@@ -115,7 +119,7 @@ def check_abstract(
     exchanged = exchange(with_short_names(statement, sources), [with_short_names(quote, sources) for quote in quotes])
     if exchanged:
         return Verdict("unsupported", exchanged)
-    if word_recall(statement, [*quotes, *(paper.title for paper in papers)]) < least:
+    if not has_the_words(statement, quotes, papers, least=least):
         return Verdict("unsupported", "the cited words don't say this")
     return Verdict("supported")
 
@@ -124,6 +128,17 @@ def repeats(statement: str, quotes: Sequence[str]) -> bool:
     """Whether one of the quotes has the statement word for word."""
     said = _plain(statement)
     return any(said in _plain(quote) for quote in quotes)
+
+
+def has_the_words(
+    statement: str, quotes: Sequence[str], papers: Sequence[Paper], *, least: float = MIN_WORD_RECALL
+) -> bool:
+    """Whether enough of a statement's content words stand in its quotes and the titles of their papers, and half of
+    them in the quotes."""
+    titles = [paper.title for paper in papers]
+    return word_recall(statement, [*quotes, *titles]) >= least and (
+        word_recall(statement, quotes) >= min(least, MIN_OWN_RECALL)
+    )
 
 
 def word_recall(statement: str, quotes: Sequence[str]) -> float:

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from rag_assistant.assistant import bundled_papers
 from rag_assistant.grounding.support import check_abstract
 from rag_assistant.sentences import sentence_spans
+from rag_assistant.types import Paper
 
 SENTENCES = [paper.abstract[a:b] for paper in bundled_papers() for a, b in sentence_spans(paper.abstract)]
 
@@ -107,3 +108,11 @@ def test_no_check_speaks_against_a_sentence_that_repeats_its_source(lead: str) -
 @given(st.sampled_from(SENTENCES), st.sampled_from(SENTENCES), st.sampled_from(SENTENCES))
 def test_other_quotes_change_nothing_about_a_sentence_that_repeats_one(one: str, two: str, three: str) -> None:
     assert check_abstract(f"Here, {one}", [two, one, three]).reason in ("", "the cited words deny this")
+
+
+def test_a_title_alone_supports_nothing() -> None:
+    paper = Paper("t", "Transformers Learn In Context by Gradient Descent", "Many architectures are Turing complete.")
+    said = "Transformers learn in context by gradient descent."
+    assert check_abstract(said, [paper.abstract], [paper]).support == "unsupported"
+    told = "We show that such models do learn in context by gradient descent."
+    assert check_abstract(said, [told], [paper]).support == "supported"
