@@ -26,7 +26,9 @@ class Record:
     Attributes:
         question, k, backend, fallback: As of the run.
         grounder: What was written.
-        evidences: What was found, by part, and how sure it is that it answers.
+        notices: What the user should know.
+        evidences, confidences, standalone: By part: what was found, how sure the gate is that it answers, and the
+            question that was searched for.
         refusals: Parts that stay unanswered, and why.
         asked: How many parts there are; ``written``: how many backends wrote to, ``fell_back``: the fallback.
         sent, prompt: How many sentences backends were given, and the latest prompt.

@@ -17,17 +17,11 @@ from rag_assistant import errors as e
 from rag_assistant.backends.packing import count_tokens
 from rag_assistant.settings import Settings
 
-from .chat_server import Reply, Script, serving
+from .chat_server import Reply, Script
 
 QUESTION = "Does DPO keep its advantage when the true reward is not realizable?"
 Open = Callable[..., Assistant]
 DOWN = Reply(status=401, raw='{"error": {"message": "no"}}')
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[Script]:
-    with serving() as script:
-        yield script
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import json
 import re
 import socket
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 import pytest
@@ -28,12 +28,6 @@ from .prompts import prompts
 
 QUESTION = "Does DPO keep its advantage when the true reward is not realizable?"
 Make = Callable[..., WritingBackend]
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[Script]:
-    with serving() as script:
-        yield script
 
 
 MODELS = {

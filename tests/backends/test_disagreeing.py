@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,7 +10,7 @@ import pytest
 from rag_assistant import Answer, Assistant, TextEvent
 from rag_assistant.settings import Settings
 
-from .chat_server import Script, serving
+from .chat_server import Script
 
 FOR_PPO = "We find that PPO outperforms DPO in dialogue."
 FOR_DPO = "Across all benchmarks, DPO outperforms PPO in dialogue."
@@ -22,20 +20,6 @@ PAPERS = [
     {"id": "two", "title": "DPO at scale", "abstract": f"{FOR_DPO} It needs no reward model."},
     {"id": "three", "title": "Dialogue with SFT", "abstract": "SFT suffices for dialogue. SFT is simpler than PPO."},
 ]
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[Script]:
-    with serving() as script:
-        yield script
-
-
-@pytest.fixture(scope="module")
-def index(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("disagreeing")
-    (folder / "papers.jsonl").write_text("\n".join(map(json.dumps, PAPERS)), encoding="utf-8")
-    Assistant.open(folder / "index", corpus=folder / "papers.jsonl").close()
-    return folder / "index"
 
 
 def ask(server: Script, index: Path, *told: str, question: str = QUESTION) -> Answer:

@@ -19,7 +19,7 @@ from rag_assistant.backends.packing import count_tokens
 from rag_assistant.plugins import load_plugin
 from rag_assistant.settings import Settings
 
-from .chat_server import Reply, Script, serving
+from .chat_server import Reply, Script
 
 QUESTION = "Which papers are about pruning of neural networks?"
 RECENT = Filters(years=(2024, None))
@@ -51,12 +51,6 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "papers.jsonl").write_text("\n".join(map(json.dumps, papers)), encoding="utf-8")
     Assistant.open(folder / "index", corpus=folder / "papers.jsonl").close()
     return folder / "index"
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[Script]:
-    with serving() as script:
-        yield script
 
 
 MODELS = {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -14,17 +14,11 @@ from rag_assistant import errors as e
 from rag_assistant.backends.llamaindex import LlamaIndexBackend
 from rag_assistant.settings import Settings
 
-from .chat_server import Script, serving
+from .chat_server import Script
 from .http_llm import HttpLLM, WholeLLM
 
 QUESTION = "Does DPO keep its advantage when the true reward is not realizable?"
 ANSWER = "DPO retains its asymptotically decaying gap by just tuning the temperature accordingly."
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[Script]:
-    with serving() as script:
-        yield script
 
 
 @pytest.mark.parametrize("kind", [HttpLLM, WholeLLM])

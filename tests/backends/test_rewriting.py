@@ -11,16 +11,10 @@ import pytest
 from rag_assistant import Answer, Assistant
 from rag_assistant.settings import Settings
 
-from .chat_server import Reply, Script, serving
+from .chat_server import Reply, Script
 
 HISTORY = [("What is CTMA?", "CTMA is an efficient meta-aggregator for Byzantine robust training.")]
 REWORDED = "What does the CTMA meta-aggregator cost?"
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[Script]:
-    with serving() as script:
-        yield script
 
 
 @pytest.fixture(scope="module")

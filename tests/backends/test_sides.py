@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +11,7 @@ import pytest
 from rag_assistant import Answer, Assistant, TextEvent
 from rag_assistant.settings import Settings
 
-from .chat_server import Script, serving
+from .chat_server import Script
 
 QUESTION = "How do LAMB and ZEUS compare?"
 LAMB = "We find that LAMB needs 40 epochs to converge."
@@ -23,20 +21,6 @@ PAPERS = [
     {"id": "zeus", "title": "A fast optimiser", "abstract": f"Training is slow. {ZEUS} It is used for speech."},
     {"id": "rice", "title": "Rice", "abstract": "Rice is cooked in water. It takes long."},
 ]
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[Script]:
-    with serving() as script:
-        yield script
-
-
-@pytest.fixture(scope="module")
-def index(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("sides")
-    (folder / "papers.jsonl").write_text("\n".join(map(json.dumps, PAPERS)), encoding="utf-8")
-    Assistant.open(folder / "index", corpus=folder / "papers.jsonl").close()
-    return folder / "index"
 
 
 def ask(server: Script, index: Path, reply: str, question: str = QUESTION, **settings: Any) -> Answer:
