@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from rag_assistant.types import (
         Answer,
         Citation,
+        Excerpt,
         Filters,
         FinalEvent,
         Hit,
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
         Statement,
         TextEvent,
         Usage,
+        Verification,
     )
 
 __version__ = "0.1.0"
@@ -48,8 +50,8 @@ _HOMES = {
     "Settings": "settings",
     **dict.fromkeys(
         (
-            "Answer Citation Filters FinalEvent Hit HitsEvent Paper Passage PromptEvent Quote StageEvent Statement "
-            "TextEvent Usage"
+            "Answer Citation Excerpt Filters FinalEvent Hit HitsEvent Paper Passage PromptEvent Quote StageEvent "
+            "Statement TextEvent Usage Verification"
         ).split(),
         "types",
     ),
@@ -61,6 +63,7 @@ __all__ = [
     "Assistant",
     "AsyncAnswerStream",
     "Citation",
+    "Excerpt",
     "Filters",
     "FinalEvent",
     "Hit",
@@ -76,6 +79,7 @@ __all__ = [
     "Statement",
     "TextEvent",
     "Usage",
+    "Verification",
     "__version__",
 ]
 

@@ -16,6 +16,7 @@ from rag_assistant.answering.library import Library, PathLike, Progress
 from rag_assistant.answering.run import Run
 from rag_assistant.answering.snapshots import Snapshots
 from rag_assistant.answering.streams import AnswerStream, AsyncAnswerStream
+from rag_assistant.answering.verifying import verify
 from rag_assistant.backends.base import Backend
 from rag_assistant.backends.resolve import resolve_backend
 from rag_assistant.bundled import bundled
@@ -27,8 +28,10 @@ from rag_assistant.index.open import OpenIndex, open_index
 from rag_assistant.loaders import load_papers
 from rag_assistant.plugins import load_plugin
 from rag_assistant.questions.form import analyse
+from rag_assistant.reader.base import Reader
+from rag_assistant.reader.resolve import resolve_reader
 from rag_assistant.retrieval.retriever import Query, Retriever, hits_of
-from rag_assistant.types import Answer, Event, Filters, Hit, Length, Paper, Turn
+from rag_assistant.types import Answer, Event, Filters, Hit, Length, Paper, Turn, Verification
 
 if TYPE_CHECKING:
     from rag_assistant.settings import Settings
@@ -52,11 +55,12 @@ class Assistant(Library):
         budget: Budget | None = None,
         check: Check | None = None,
         rerank: Any = None,
+        reader: Reader | None = None,
         progress: Progress | None = None,
     ) -> None:
         snapshots = Snapshots(
             opened,
-            lambda index: Retriever(index, embedder, rerank=rerank),
+            lambda index: Retriever(index, embedder, rerank=rerank, reader=reader),
             # The corpus said what to begin with; what a writer has made of the index since is to stay.
             lambda: _open_index(settings, embedder, progress, corpus=False),
         )
@@ -65,6 +69,7 @@ class Assistant(Library):
         self._fallback = fallback
         self._budget = budget or Budget(settings)
         self._check = check
+        self._reader = reader
 
     @classmethod
     def open(
@@ -76,6 +81,7 @@ class Assistant(Library):
         embedder: str | Embedder | Any | None = None,
         settings: Settings | None = None,
         rerank: Any = None,
+        reader: str | Reader | None = None,
         check: str | Check | None = None,
         lock_timeout: float | None = None,
         progress: Progress | None = None,
@@ -92,6 +98,8 @@ class Assistant(Library):
             embedder: What makes vectors: a name, ``module:Class``, an object, or a LlamaIndex ``BaseEmbedding``.
             settings: Instead of the settings of the environment and ``rag.toml``.
             rerank: A LlamaIndex ``BaseNodePostprocessor``, or ``module:Class`` of one; reorders what was found.
+            reader: What judges whether an abstract answers: ``trained``, a name, ``module:Class`` or an object;
+                ``none`` judges nothing.
             check: A further check of each statement, which can only take support away: a name, ``module:Class`` or an
                 object; see :class:`rag_assistant.checks.base.Check`.
             lock_timeout: How many seconds to wait for another process that writes the index.
@@ -117,6 +125,7 @@ class Assistant(Library):
             "embedder": embedder if isinstance(embedder, str) else None,
             "lock_timeout": lock_timeout,
             "check": check if isinstance(check, str) else None,
+            "reader": reader if isinstance(reader, str) else None,
         }
         chosen = settings.replaced(**given) if settings is not None else Settings.load(**given)
         budget = Budget(chosen)
@@ -133,6 +142,7 @@ class Assistant(Library):
                 f"{error.message.rstrip('.')}, so answers come from the abstracts without a model.",
             )
         encoder = resolve_embedder(chosen.embedder if embedder is None or isinstance(embedder, str) else embedder)
+        judging = resolve_reader(chosen.reader if reader is None or isinstance(reader, str) else reader, load_plugin)
         reorder = _resolve_rerank(rerank if rerank is not None else chosen.rerank)
         wanted = chosen.check if check is None or isinstance(check, str) else check
         # Where the fallback stands in for a model, that model can't check either; the abstracts' own words need none.
@@ -147,6 +157,7 @@ class Assistant(Library):
             budget=budget,
             check=further,
             rerank=reorder,
+            reader=judging,
             progress=progress,
         )
         made._snapshots.notices += [notice] if notice else []
@@ -301,6 +312,31 @@ class Assistant(Library):
             return ()
         with self._snapshots.use() as retriever:
             return hits_of(retriever.retrieve(Query(text), k=k, filters=filters))
+
+    def verify(
+        self, claim: str, *, paper: str | None = None, k: int | None = None, filters: Filters | None = None
+    ) -> Verification:
+        """Says whether the papers support a claim, contradict it or don't say, with the words that decide.
+
+        Args:
+            claim: One statement.
+            paper: Id of the one paper to read it against; by default those that are found for it.
+            k: How many papers to read it against.
+            filters: Which papers to search.
+
+        Raises:
+            InputError: The claim is empty or too long, there is no such paper, or there is no reader.
+            ReaderError: The reader can't be loaded.
+            StoreError: The index broke and can't be mended.
+        """
+        with self._snapshots.use() as retriever:
+            return verify(retriever, self._reader, claim, paper=paper, k=k or self._settings.k, filters=filters)
+
+    async def averify(
+        self, claim: str, *, paper: str | None = None, k: int | None = None, filters: Filters | None = None
+    ) -> Verification:
+        """As :meth:`verify`, without blocking the event loop."""
+        return await asyncio.to_thread(self.verify, claim, paper=paper, k=k, filters=filters)
 
     def describe(self) -> dict[str, Any]:
         """What answers here, as plain JSON types: settings with secrets masked, backend, embedder, index manifest."""

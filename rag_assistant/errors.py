@@ -12,7 +12,8 @@
     │   ├── IndexLocked       another process is writing it
     │   └── IndexReadOnly     it can't be written here
     ├── EmbedderError         the embedding model can't be loaded or failed
-    ├── PluginError           a backend, embedder or postprocessor that can't be found or loaded
+    ├── ReaderError           the model that judges what an abstract says can't be loaded
+    ├── PluginError           a backend, embedder, reader or postprocessor that can't be found or loaded
     └── BackendError          the model that writes answers failed
         ├── BackendAuthError        no key, or a wrong one
         ├── BackendNotFound         no such model
@@ -75,6 +76,10 @@ class IndexReadOnly(StoreError):
 
 class EmbedderError(RagError):
     """The embedding model can't be loaded, or failed on a text."""
+
+
+class ReaderError(RagError):
+    """The model that judges what an abstract says can't be loaded."""
 
 
 class PluginError(RagError):

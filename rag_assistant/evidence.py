@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from rag_assistant.reader.base import Reading
 from rag_assistant.types import Hit, Passage
 
 CLOSE = 0.75
@@ -57,12 +58,14 @@ class PaperEvidence:
         title_matches: How closely its title matches each question word, in [0, 1].
         sentences: All sentences of the abstract.
         focused: Whether the question refers to this paper, by way of an earlier turn.
+        reading: What the reader makes of the question and this paper; ``None`` where it wasn't read.
     """
 
     hit: Hit
     title_matches: tuple[float, ...]
     sentences: tuple[EvidenceSentence, ...]
     focused: bool = False
+    reading: Reading | None = None
 
     @property
     def matches(self) -> tuple[float, ...]:

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Sequence
 
 from rag_assistant.inline import Linker, Mark, escape, inline
-from rag_assistant.render import byline, one_line, safe_url, to_markdown
+from rag_assistant.render import CLOSEST, byline, one_line, safe_url, to_markdown
 from rag_assistant.types import NO_CITATION, Answer, Citation, Paper, Quote, Statement
 
 _BULLET = re.compile(r"\s{0,6}[-*•]\s+(?=\S)")
@@ -47,11 +47,24 @@ def sources_html(answer: Answer, *, prefix: str = "a", ask_about: bool = False) 
 
 
 def nearest_html(answer: Answer, *, prefix: str = "a", ask_about: bool = False) -> str:
-    """The nearest papers of a refusal, with links and abstracts; empty where there are none."""
+    """The nearest papers of a refusal, with links and abstracts, and the words that come closest; empty where there are
+    none."""
     return "".join(
-        _paper_card(paper, f"{prefix}-n{place}", "", "", ask_about, ())
+        _nearest_card(answer, paper, f"{prefix}-n{place}", ask_about)
         for place, paper in enumerate(answer.nearest, start=1)
     )
+
+
+def _nearest_card(answer: Answer, paper: Paper, card_id: str, ask_about: bool) -> str:
+    closest = answer.closest
+    if closest is None or closest.paper.id != paper.id:
+        return _paper_card(paper, card_id, "", "", ask_about, ())
+    quote = closest.quote
+    words = (
+        f'<p class="by">{CLOSEST}:</p>'
+        f'<ul class="quotes"><li data-q="{quote.start}">“{inline(_plain(quote.text), addresses=True)}”</li></ul>'
+    )
+    return _paper_card(paper, card_id, "", words, ask_about, [Mark(quote.start, quote.end, quote.start)])
 
 
 def statement_quotes(statement: Statement, citation: Citation) -> tuple[Quote, ...]:

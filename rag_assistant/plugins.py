@@ -15,7 +15,7 @@ from typing import Any, Literal, get_args
 
 from rag_assistant.errors import PluginError
 
-Kind = Literal["backend", "check", "embedder", "reranker"]
+Kind = Literal["backend", "check", "embedder", "reader", "reranker"]
 
 BUILTINS: Mapping[str, Mapping[str, str]] = MappingProxyType(
     {
@@ -35,6 +35,7 @@ BUILTINS: Mapping[str, Mapping[str, str]] = MappingProxyType(
                 "openai": "rag_assistant.embedders.openai:openai_embedding",
             }
         ),
+        "reader": MappingProxyType({"trained": "rag_assistant.reader.trained:TrainedReader"}),
         "reranker": MappingProxyType({}),
     }
 )
@@ -45,7 +46,8 @@ def plugin_names(kind: Kind) -> tuple[str, ...]:
     """Every name of that kind that is installed, sorted.
 
     Args:
-        kind: ``backend``, ``check``, ``embedder`` or ``reranker``; the entry-point group is ``rag_assistant.<kind>s``.
+        kind: ``backend``, ``check``, ``embedder``, ``reader`` or ``reranker``; the group of entry points is
+            ``rag_assistant.<kind>s``.
     """
     group = _group(kind)
     return tuple(sorted({*BUILTINS[kind], *(entry.name for entry in entry_points(group=group))}))
@@ -57,7 +59,7 @@ def load_plugin(kind: Kind, name: str) -> Any:
     A built-in's name can't be taken over by another package.
 
     Args:
-        kind: ``backend``, ``check``, ``embedder`` or ``reranker``.
+        kind: ``backend``, ``check``, ``embedder``, ``reader`` or ``reranker``.
         name: An entry point's name in the group ``rag_assistant.<kind>s``, or ``package.module:Attribute``.
 
     Raises:

@@ -11,7 +11,7 @@ import textwrap
 import unicodedata
 from collections.abc import Iterable
 
-from rag_assistant.types import Answer, Citation, Paper, Statement
+from rag_assistant.types import Answer, Citation, Excerpt, Paper, Statement, Verification
 
 # C0 controls become their visible pictures (ESC is ␛), so that a quote still shows what the abstract holds.
 _VISIBLE = {code: 0x2400 + code for code in range(0x20) if code not in (0x09, 0x0A)} | {0x7F: 0x2421}
@@ -21,6 +21,8 @@ _MATH = re.compile(r"(?<!\\)\$[^$]+(?<!\\)\$")
 _URL = re.compile(r"https?://[^\s<>\"'\\^`{|}\x00-\x20\x7f-\x9f]+\Z", re.IGNORECASE)
 _BRACKET, _ESCAPED = r"(?<!\\)([\[\]])", r"\\\1"
 _STATUS_NOTE = {"unsupported": "not supported", "uncited": "no source"}
+
+CLOSEST = "The closest words, which may not answer"
 
 
 def clean(text: str) -> str:
@@ -79,12 +81,19 @@ def to_text(answer: Answer, *, width: int | None = None) -> str:
     """
     blocks = [_wrapped(clean(annotated(answer)), width)]
     blocks += [source_text(citation, width=width) for citation in answer.citations]
+    if answer.closest:
+        blocks.append(_wrapped(closest_text(answer.closest), width))
     nearest = unnamed_nearest(answer)
     if nearest:
         blocks.append("\n".join(["Nearest papers:", *(_nearest(paper, width) for paper in nearest)]))
     elif answer.nearest:
         blocks.append("\n".join(f"{one_line(paper.id)}: {safe_url(paper.url) or '-'}" for paper in answer.nearest))
     return "\n\n".join(block for block in blocks if block) + "\n"
+
+
+def closest_text(closest: Excerpt) -> str:
+    """The words that come closest to an unanswered question, as one line that says that they are no answer."""
+    return f"{CLOSEST} (“{one_line(closest.paper.title)}”): “{one_line(closest.quote.text)}”"
 
 
 def unnamed_nearest(answer: Answer) -> tuple[Paper, ...]:
@@ -105,6 +114,21 @@ def source_text(citation: Citation, *, width: int | None = None) -> str:
     return "\n".join(_wrapped(line, width, indent) for line in lines)
 
 
+def verdict_line(found: Verification) -> str:
+    """The verdict in words with how sure it is, ``supported (0.93)``, and what else decided it."""
+    told = "not said" if found.verdict == "unsaid" else found.verdict
+    sure = "" if found.confidence is None else f" ({found.confidence:.2f})"
+    return f"{told}{sure}" + (f", {one_line(found.reason)}" if found.reason else "")
+
+
+def verification_text(found: Verification) -> str:
+    """Plain text: the verdict, then the paper that decides with its quotes, or the nearest papers."""
+    blocks = [verdict_line(found), *map(source_text, found.citations)]
+    if found.nearest:
+        blocks.append("\n".join(["Nearest papers:", *(_nearest(paper, None) for paper in found.nearest)]))
+    return "\n\n".join(blocks) + "\n"
+
+
 def to_markdown(answer: Answer) -> str:
     """Markdown: the question as a heading, the answer, and a numbered list of references with their quotes.
 
@@ -113,6 +137,8 @@ def to_markdown(answer: Answer) -> str:
     blocks = [f"## {_markdown(one_line(answer.question))}", _markdown(clean(annotated(answer)))]
     if answer.citations:
         blocks += ["### References", "\n".join(_reference(citation) for citation in answer.citations)]
+    if answer.closest:
+        blocks.append(f"> {_markdown(closest_text(answer.closest))}")
     if answer.nearest:
         blocks += ["### Nearest papers", "\n".join(f"- {_linked(paper)}" for paper in answer.nearest)]
     return "\n\n".join(block for block in blocks if block) + "\n"

@@ -64,6 +64,8 @@ class Settings(BaseSettings):
         lock_timeout: How many seconds to wait for another process that writes the index; ``None`` waits as long as it
             takes.
         prompts: Folder of own prompts for models; one that isn't there is the bundled one.
+        reader: What judges whether an abstract answers: ``trained``, an installed reader's name,
+            ``package.module:Class``, or ``none``, which judges nothing.
         rerank: A postprocessor that reorders what was found; ``None`` is none.
         check: What else looks at each statement: an installed check's name or ``package.module:Class``.
         api_key: From ``RAG_API_KEY``; from ``OPENAI_API_KEY`` only where ``base_url`` is not set, so that a key for
@@ -93,6 +95,7 @@ class Settings(BaseSettings):
     trust_model: bool = False
     lock_timeout: float | None = Field(None, ge=0, allow_inf_nan=False)
     prompts: Path | None = None
+    reader: str = Field("trained", min_length=1)
     rerank: str | None = None
     check: str | None = Field(None, min_length=1)
     api_key: SecretStr | None = None

@@ -13,6 +13,9 @@ from typing import Any, Literal
 ANSWER_SCHEMA_VERSION = 1
 """Raised when :meth:`Answer.to_dict` changes in a way that a reader of the old form would misread."""
 
+VERIFICATION_SCHEMA_VERSION = 1
+"""The same for :meth:`Verification.to_dict`."""
+
 Status = Literal["answered", "partial", "not_in_corpus", "not_in_abstracts", "clarify"]
 """``answered``; ``partial``: a named part of the question is unanswered; ``not_in_corpus``: no paper is on the topic;
 ``not_in_abstracts``: a paper is, but its abstract doesn't say; ``clarify``: the question can't be resolved."""
@@ -21,6 +24,9 @@ Support = Literal["supported", "unsupported", "uncited"]
 Basis = Literal["abstract", "bibliography"]
 NO_CITATION = "no citation"
 """The reason of a statement that is ``uncited`` because it names no source."""
+
+ClaimVerdict = Literal["supported", "contradicted", "unsaid"]
+"""What the papers say of a claim."""
 
 Length = Literal["short", "normal", "long"]
 """How long an answer should be: a sentence, a few, or about a paragraph; lists name fewer or more papers."""
@@ -159,6 +165,19 @@ class Citation:
 
 
 @dataclass(frozen=True, slots=True)
+class Excerpt:
+    """Words of a paper that come closest to a question and don't answer it as far as is known: no citation."""
+
+    paper: Paper
+    quote: Quote
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON types; the paper by id, title and address."""
+        paper = {"id": self.paper.id, "title": self.paper.title, "url": self.paper.url}
+        return {"paper": paper, "quote": asdict(self.quote)}
+
+
+@dataclass(frozen=True, slots=True)
 class QuoteRef:
     """Which quote a statement rests on: the one at ``[start, end)`` of the abstract of citation ``citation``."""
 
@@ -228,6 +247,7 @@ class Answer:
         citations: In the order of their numbers, from 1.
         hits: What retrieval found, best first.
         nearest: For refusals, the papers closest to the question, best first.
+        closest: For a refusal whose status is ``not_in_abstracts``, the words that come closest; they are no answer.
         looked_for: The words of the question that decided a refusal; empty otherwise.
         considered: How many papers were in reach of the question, after filters.
         matched: For questions that ask for a list, how many of these matched; ``None`` otherwise.
@@ -252,6 +272,7 @@ class Answer:
     citations: tuple[Citation, ...] = ()
     hits: tuple[Hit, ...] = ()
     nearest: tuple[Paper, ...] = ()
+    closest: Excerpt | None = None
     looked_for: tuple[str, ...] = ()
     considered: int = 0
     matched: int | None = None
@@ -278,6 +299,7 @@ class Answer:
             "citations": [citation.to_dict() for citation in self.citations],
             "hits": [hit.to_dict() for hit in self.hits],
             "nearest": [{"id": p.id, "title": p.title, "url": p.url} for p in self.nearest],
+            "closest": self.closest.to_dict() if self.closest else None,
             "looked_for": list(self.looked_for),
             "considered": self.considered,
             "matched": self.matched,
@@ -291,6 +313,44 @@ class Answer:
             "usage": asdict(self.usage),
             "timings_ms": {stage: round(value, 3) for stage, value in self.timings_ms.items()},
             "draft": self.draft,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Verification:
+    """Whether the papers bear a claim out, with the words that say so.
+
+    Attributes:
+        claim: As given.
+        verdict: ``supported`` or ``contradicted`` by the paper in ``citations``; ``unsaid`` where no paper that was
+            read says either, or where a number of the claim isn't in the words that would support it.
+        confidence: The reader's probability of the verdict, in [0, 1]; 1 where an abstract has the claim as a sentence,
+            word for word; ``None`` where a missing number decided.
+        citations: The paper that decided, with one to three verbatim quotes; none for ``unsaid``.
+        nearest: For ``unsaid``, the papers closest to the claim, best first; else none.
+        considered: How many papers were in reach, after filters.
+        reason: What else than the reader decided that it is unsaid, such as which number is missing; else empty.
+    """
+
+    claim: str
+    verdict: ClaimVerdict
+    confidence: float | None
+    citations: tuple[Citation, ...] = ()
+    nearest: tuple[Paper, ...] = ()
+    considered: int = 0
+    reason: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON types; ``schema_version`` says which form this is."""
+        return {
+            "schema_version": VERIFICATION_SCHEMA_VERSION,
+            "claim": self.claim,
+            "verdict": self.verdict,
+            "confidence": _rounded(self.confidence),
+            "citations": [citation.to_dict() for citation in self.citations],
+            "nearest": [{"id": p.id, "title": p.title, "url": p.url} for p in self.nearest],
+            "considered": self.considered,
+            "reason": self.reason,
         }
 
 

@@ -52,8 +52,9 @@ print(*sorted({name.partition(".")[0] for name in sys.modules} & {"llama_index",
 def test_public_names() -> None:
     assert rag_assistant.__all__ == sorted(rag_assistant.__all__, key=lambda name: (name.startswith("_"), name))
     assert " ".join(rag_assistant.__all__) == (
-        "Answer AnswerStream Assistant AsyncAnswerStream Citation Filters FinalEvent Hit HitsEvent Outcome Paper "
-        "Passage PromptEvent Quote RagError Settings StageEvent Statement TextEvent Usage __version__"
+        "Answer AnswerStream Assistant AsyncAnswerStream Citation Excerpt Filters FinalEvent Hit HitsEvent Outcome "
+        "Paper Passage PromptEvent Quote RagError Settings StageEvent Statement TextEvent Usage Verification "
+        "__version__"
     )
     for name in rag_assistant.__all__:
         assert getattr(rag_assistant, name) is not None
@@ -62,8 +63,8 @@ def test_public_names() -> None:
         _ = rag_assistant.Assistent
     public = [name for name in dir(Assistant) if not name.startswith("_")]
     assert " ".join(public) == (
-        "aask aask_many add ask ask_many astream close describe index notices open papers preview remove search "
-        "settings stream"
+        "aask aask_many add ask ask_many astream averify close describe index notices open papers preview remove "
+        "search settings stream verify"
     )
 
 

@@ -73,7 +73,7 @@ def left_out(written: Written) -> Iterator[Piece]:
     for side, is_told in zip(sides, told, strict=True):
         if is_told or any(evidence.words[at].text.lower() in denied for at in side):
             continue
-        place = best_for_side(form, evidence, side)
+        place = best_for_side(evidence, side)
         if place is not None:
             paper = evidence.papers[place[0]]
             yield Frame(LEAD_IN)

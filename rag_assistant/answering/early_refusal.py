@@ -5,7 +5,7 @@ from __future__ import annotations
 from rag_assistant.conversation import Standalone
 from rag_assistant.drafts import Refusal
 from rag_assistant.evidence import Evidence, heaviest
-from rag_assistant.grounding.gate import is_near, matches_by_words
+from rag_assistant.grounding.gate import judge
 from rag_assistant.questions.form import QuestionForm
 from rag_assistant.questions.language import is_english
 
@@ -31,6 +31,6 @@ def early_refusal(form: QuestionForm, alone: Standalone, evidence: Evidence, *, 
         return Refusal("clarify")
     if model and evidence.papers and not is_english(form.text):
         return None
-    if form.kind != "list" and not any(matches_by_words(paper) or is_near(paper) for paper in evidence.papers):
+    if form.kind != "list" and not any(judge(evidence.words, paper).on_topic for paper in evidence.papers):
         return Refusal("not_in_corpus", heaviest(evidence))
     return None

@@ -40,12 +40,12 @@ def says_nothing(form: QuestionForm, statements: Sequence[Statement]) -> bool:
     return all(_stems(_MARKER.sub("", statement.text)) <= asked for statement in held)
 
 
-def answering_sentences(form: QuestionForm, evidence: Evidence, cited: Collection[str], told: str) -> Iterator[Draft]:
+def answering_sentences(evidence: Evidence, cited: Collection[str], told: str) -> Iterator[Draft]:
     """The sentences of the first cited paper that answer, as the backend without a model would choose them, without
     those that are told already."""
     for place, paper in enumerate(evidence.papers):
         if paper.hit.paper.id in cited:
-            for number in smallest_set(form, evidence.words, paper):
+            for number in smallest_set(evidence.words, paper):
                 text = paper.sentences[number].passage.text
                 if text not in told:
                     yield Draft(text, (Label(place, number),))
@@ -68,7 +68,7 @@ def withheld(form: QuestionForm, evidence: Evidence, cited: Collection[str]) -> 
         for place, paper in enumerate(evidence.papers)
         if (place == 0 or paper.hit.paper.id in cited) and matches_by_words(paper)
     ]
-    judged = [judge(evidence.words, paper, form.answer_type, form.sought) for paper in decisive]
+    judged = [judge(evidence.words, paper) for paper in decisive]
     if not judged or any(judgement.says for judgement in judged):
         return None
     return Refusal("not_in_abstracts", judged[0].missing or heaviest(evidence))

@@ -115,7 +115,7 @@ class Listing:
         for label in piece.labels:
             at = self._batch[label.paper]
             self._rows[at] = (
-                best_sentence(self._whole.form, whole, at)
+                best_sentence(whole, at)
                 if label.sentence is None
                 else whole.papers[at].sentences.index(prompt.evidence.papers[label.paper].sentences[label.sentence])
             )
@@ -186,9 +186,7 @@ class Listing:
         fate = "were not judged"
         if self._fallback is not None:
             self._rows |= {
-                at: best_sentence(form, evidence, at)
-                for at in left
-                if belongs(form, evidence.words, evidence.papers[at])
+                at: best_sentence(evidence, at) for at in left if belongs(form, evidence.words, evidence.papers[at])
             }
             fate = "were matched by their words, without the model"
         self.notices.append(f"{_plain(self._error)}, so {len(left)} of the {len(self._papers)} papers {fate}.")

@@ -9,12 +9,13 @@ from dataclasses import dataclass, field, replace
 
 from rag_assistant.answering.calls import Call
 from rag_assistant.backends.base import Backend
+from rag_assistant.backends.selection import ranked
 from rag_assistant.drafts import Refusal
 from rag_assistant.evidence import Evidence, heaviest
 from rag_assistant.grounding.ground import Grounder
 from rag_assistant.grounding.refusals import refusal_text
 from rag_assistant.retrieval.retriever import hits_of
-from rag_assistant.types import Answer, Hit, Paper, PromptInfo, Status
+from rag_assistant.types import Answer, Excerpt, Hit, Paper, PromptInfo, Quote, Status
 
 NEAREST = 3
 
@@ -94,6 +95,7 @@ class Record:
         status: Status = "answered"
         nearest: tuple[Paper, ...] = ()
         looked_for: tuple[str, ...] = ()
+        closest: Excerpt | None = None
         failed = bool(statements) and all(statement.support != "supported" for statement in statements)
         if failed:
             draft = text
@@ -102,6 +104,8 @@ class Record:
             refusal = self.refusals[0][1]
             status, looked_for = refusal.status, tuple(word[:40] for word in refusal.looked_for)
             nearest = tuple(hit.paper for hit in hits[:NEAREST]) if status != "clarify" else ()
+            if status == "not_in_abstracts":
+                closest = closest_words(evidence)
             if self.asked == 1 or failed:
                 text = self.refusal_text(refusal, evidence)
             statements, citations = (), ()
@@ -123,6 +127,7 @@ class Record:
             citations=citations,
             hits=hits,
             nearest=nearest,
+            closest=closest,
             looked_for=looked_for,
             considered=evidence.considered,
             matched=grounder.matched,
@@ -153,3 +158,12 @@ class Record:
         """A refusal in words, with the nearest of what was found."""
         nearest = tuple(paper.hit.paper for paper in evidence.papers[:NEAREST] if paper.hit.passage.text)
         return refusal_text(refusal, nearest, evidence.considered)
+
+
+def closest_words(evidence: Evidence) -> Excerpt | None:
+    """The sentence of the best paper that comes closest to answering; ``None`` where none was found."""
+    if not evidence.papers or not evidence.papers[0].sentences:
+        return None
+    paper = evidence.papers[0]
+    passage = paper.sentences[ranked(evidence.words, paper)[0][1]].passage
+    return Excerpt(paper.hit.paper, Quote(passage.text, passage.start, passage.end))

@@ -22,7 +22,7 @@ from rag_assistant.conversation import stand_alone
 from rag_assistant.drafts import Frame, Notice, Picked, Piece, Refusal, Rewritten, Withdrawn
 from rag_assistant.errors import BackendError, BudgetExceeded
 from rag_assistant.evidence import Evidence
-from rag_assistant.grounding.gate import judge
+from rag_assistant.grounding.gate import confidence
 from rag_assistant.grounding.ground import Grounder
 from rag_assistant.grounding.orders import without_orders
 from rag_assistant.questions.form import MAX_QUESTION, QuestionForm, analyse, parts
@@ -39,6 +39,7 @@ from rag_assistant.types import (
 )
 
 MAX_PARTS = 6
+UNJUDGED = "No reader judged whether the abstracts say what is asked: the setting reader is none."
 
 
 @dataclass(slots=True)
@@ -167,10 +168,11 @@ class Run:
             evidence = without_orders(evidence, form.text)
         self._record.evidences.append(evidence)
         if form.kind not in ("bibliography", "empty") and evidence.papers:
-            judged = (
-                judge(evidence.words, paper, form.answer_type, form.sought) for paper in evidence.papers[: self.k]
-            )
-            self._record.confidences.append(max(judgement.confidence for judgement in judged))
+            sure = [chance for paper in evidence.papers[: self.k] if (chance := confidence(paper)) is not None]
+            if sure:
+                self._record.confidences.append(max(sure))
+            if not self.retriever.judges:
+                self._record.notices.append(UNJUDGED)
         self._record.notices += [f"Read “{wrong}” as “{right}”." for wrong, right in evidence.corrections]
         self._record.grounder.evidence = evidence
         yield HitsEvent(hits_of(evidence)[: self._hit_limit(form)])
@@ -205,7 +207,7 @@ class Run:
         numbers = {number for statement in told for number in statement.citations}
         cited = {citation.paper.id for citation in self._record.grounder.citations() if citation.number in numbers}
         empty = says_nothing(form, told)
-        if empty and self._record.confidences[-1] >= SURE:
+        if empty and self._record.confidences and self._record.confidences[-1] >= SURE:
             yield from self._fall_back(calls)
         if calls.last.fell_back:
             return
@@ -217,7 +219,7 @@ class Run:
             self._record.refusals.append((part, refusal))
             self._record.notices.append(WITHHELD)
         elif empty and any(statement.support == "supported" for statement in told):
-            for draft in answering_sentences(form, self._record.grounder.evidence, cited, self._record.grounder.text):
+            for draft in answering_sentences(self._record.grounder.evidence, cited, self._record.grounder.text):
                 yield from self.add(draft)
 
     def _fall_back(self, calls: Calls) -> Iterator[Call]:

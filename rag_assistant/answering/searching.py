@@ -23,7 +23,7 @@ def search(retriever: Retriever, form: QuestionForm, alone: Standalone, k: int, 
     scan = form.kind == "list"
     query = query_of(alone)
     if form.kind == "bibliography":
-        query = replace(query, ignored=BIBLIOGRAPHY_WORDS)
+        query = replace(query, ignored=BIBLIOGRAPHY_WORDS, judged=False)
     if alone.only_focus:
         in_reach = {paper.id for paper in retriever.papers(filters)}
         focus = tuple(paper_id for paper_id in alone.focus if paper_id in in_reach)

@@ -19,12 +19,9 @@ from rag_assistant.grounding.gate import Judgement, judge
 from rag_assistant.questions.form import QuestionForm
 from rag_assistant.types import Length
 
-SECOND_PAPER_MARGIN = 0.04
-MULTI_PAPER_MARGIN = 0.16
-STAND_IN_MARGIN = 0.18
 MAX_PAPERS = 3
-OPEN_SHARE = 0.2
-"""Another paper is drawn on for what the first leaves open if that is this share of the question's words, by weight."""
+ALSO_ASKED, ALSO_SURE = 0.36, 0.8
+"""From this confidence on another paper is told beside the best: where several are asked for, and where not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +77,8 @@ def _draft(position: int, paper: PaperEvidence, sentence: int) -> Draft:
     return Draft(paper.sentences[sentence].passage.text, (Label(position, sentence),))
 
 
-def _judgements(form: QuestionForm, evidence: Evidence) -> list[Judgement]:
-    return [judge(evidence.words, paper, form.answer_type, form.sought) for paper in evidence.papers]
+def _judgements(evidence: Evidence) -> list[Judgement]:
+    return [judge(evidence.words, paper) for paper in evidence.papers]
 
 
 def _refusal(evidence: Evidence, judgements: list[Judgement]) -> Refusal:
@@ -92,80 +89,43 @@ def _refusal(evidence: Evidence, judgements: list[Judgement]) -> Refusal:
 
 
 def _sentences(form: QuestionForm, evidence: Evidence, size: Size, *, brief: bool) -> Iterator[Piece]:
-    """One fact, a figure, a reason, a yes/no: from the best paper, and from further ones that match about as well or
-    that match what the best one leaves open. A brief answer takes another only where several are asked for."""
-    judgements = _judgements(form, evidence)
-    able = _able(form, evidence, judgements)
+    """One fact, a figure, a reason, a yes/no: from the best paper, and from further ones that answer too where several
+    are asked for or the reader is about as sure of them. A brief answer takes another only where several are asked for.
+    """
+    judgements = _judgements(evidence)
+    able = [index for index, judgement in enumerate(judgements) if judgement.says]
     if not able:
         yield _refusal(evidence, judgements)
         return
-    best_score = evidence.papers[able[0]].hit.score
-    margin = MULTI_PAPER_MARGIN if form.multi else SECOND_PAPER_MARGIN
-    chosen = [index for index in able if evidence.papers[index].hit.score >= best_score - margin][:MAX_PAPERS]
-    best_sentence = ranked(form, evidence.words, evidence.papers[chosen[0]])[0][0]
-    told = [chosen[0]]
-    for index in () if brief and not form.multi else chosen[1:]:
-        if form.multi or ranked(form, evidence.words, evidence.papers[index])[0][0] >= best_sentence - margin:
+    told = [able[0]]
+    for index in () if brief and not form.multi else able[1:]:
+        chance = judgements[index].confidence
+        if chance is not None and chance >= (ALSO_ASKED if form.multi else ALSO_SURE):
             told.append(index)
-    complement = _complement(evidence, judgements, told) if _asks_for_several(form) else None
+    told = told[:MAX_PAPERS]
     for place, index in enumerate(told):
         limit = size.alone if len(told) == 1 else (size.first if place == 0 and len(told) == 2 else size.others)
         least = min(limit, size.least)
-        for sentence in smallest_set(form, evidence.words, evidence.papers[index], limit, least):
+        for sentence in smallest_set(evidence.words, evidence.papers[index], limit, least):
             yield _draft(index, evidence.papers[index], sentence)
-    if complement is not None:
-        index, words = complement
-        paper = evidence.papers[index]
-        best = max(
-            range(len(paper.sentences)), key=lambda at: subset(evidence.words, paper.sentences[at].matches, words)
-        )
-        yield _draft(index, paper, best)
-
-
-def _able(form: QuestionForm, evidence: Evidence, judgements: list[Judgement]) -> list[int]:
-    """Papers that say it. Where the best match doesn't, one that matches far less doesn't answer in its place."""
-    on_topic = (evidence.papers[index].hit.score for index, judgement in enumerate(judgements) if judgement.on_topic)
-    least = 0.0 if form.multi else max(on_topic, default=0.0) - STAND_IN_MARGIN
-    return [index for index, j in enumerate(judgements) if j.says and evidence.papers[index].hit.score >= least]
-
-
-def _asks_for_several(form: QuestionForm) -> bool:
-    return form.multi or " and " in form.text
-
-
-def _complement(evidence: Evidence, judgements: list[Judgement], told: list[int]) -> tuple[int, tuple[int, ...]] | None:
-    """Another paper that matches the words which the papers already told leave open, and those words' positions."""
-    columns = zip(*(evidence.papers[index].matches for index in told), strict=True)
-    open_words = tuple(
-        at for at, column in enumerate(columns) if max(column) < CLOSE and not evidence.words[at].carried
-    )
-    total = sum(word.weight for word in evidence.words)
-    if not total or sum(evidence.words[at].weight for at in open_words) < OPEN_SHARE * total:
-        return None
-    for index, paper in enumerate(evidence.papers):
-        if index in told or not judgements[index].on_topic:
-            continue
-        if any(subset(evidence.words, sentence.matches, open_words) >= CLOSE for sentence in paper.sentences):
-            return index, open_words
-    return None
 
 
 def _comparison(form: QuestionForm, evidence: Evidence, size: Size) -> Iterator[Piece]:
     """Evidence for each side; one sentence serves both where it names both."""
-    judgements = _judgements(form, evidence)
+    judgements = _judgements(evidence)
     if not any(judgement.on_topic for judgement in judgements):
         yield Refusal("not_in_corpus", heaviest(evidence))
         return
     sides = [side_words(evidence.words, side) for side in form.sides]
     found: list[tuple[int, int] | None] = []
     for side in sides:
-        found.append(best_for_side(form, evidence, side) if side else None)
+        found.append(best_for_side(evidence, side) if side else None)
     if not any(found):
         yield _refusal(evidence, judgements)
         return
     together = _names_all(evidence, judgements, [side for side in sides if side])
     if together is not None:
-        for sentence in smallest_set(form, evidence.words, evidence.papers[together], size.together, size.least):
+        for sentence in smallest_set(evidence.words, evidence.papers[together], size.together, size.least):
             yield _draft(together, evidence.papers[together], sentence)
         return
     told: set[tuple[int, int]] = set()
@@ -175,7 +135,7 @@ def _comparison(form: QuestionForm, evidence: Evidence, size: Size) -> Iterator[
         elif place not in told:
             index, sentence = place
             taken = {*told, *found}  # the sentences of the other sides are told in their turn
-            order = ranked(form, evidence.words, evidence.papers[index])
+            order = ranked(evidence.words, evidence.papers[index])
             more = [at for _, at in order if (index, at) not in taken][: size.others - 1]
             for at in sorted((sentence, *more)):
                 told.add((index, at))

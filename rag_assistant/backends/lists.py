@@ -9,6 +9,7 @@ from rag_assistant.backends.selection import ranked
 from rag_assistant.backends.sides import side_words, subset
 from rag_assistant.drafts import Draft, Frame, Label, Matched, Piece, Refusal
 from rag_assistant.evidence import Evidence, PaperEvidence, QuestionWord, coverage, heaviest
+from rag_assistant.grounding.gate import confidence
 from rag_assistant.questions.form import GENERIC_WORDS, QuestionForm
 
 LIST_COVERAGE = 0.78
@@ -16,6 +17,8 @@ RELATION_SHARE = 0.3
 LIST_WEAKEST = 0.6
 LIST_MISSING = 0.25
 ALTERNATIVE = 0.7
+LISTED, LISTED_IF_MATCHING = 0.7, 0.1
+"""A paper belongs in a list from this confidence on; where it matches the words of the question, from the lower one."""
 NO_TOPIC = "Which topic should the papers be on?"
 
 
@@ -25,7 +28,7 @@ def matched_by_words(form: QuestionForm, evidence: Evidence, most: int) -> Itera
         yield Refusal("clarify", message=NO_TOPIC)
         return
     rows = [
-        Label(index, best_sentence(form, evidence, index))
+        Label(index, best_sentence(evidence, index))
         for index, paper in enumerate(evidence.papers)
         if belongs(form, evidence.words, paper)
     ]
@@ -57,13 +60,20 @@ def listed(evidence: Evidence, rows: Sequence[Label], most: int, remark: str = "
         yield Frame(f"\n\nThe other {left_out} are left out here.")
 
 
-def best_sentence(form: QuestionForm, evidence: Evidence, paper: int) -> int:
+def best_sentence(evidence: Evidence, paper: int) -> int:
     """The sentence of a paper that shows best that it belongs."""
-    return ranked(form, evidence.words, evidence.papers[paper])[0][1]
+    return ranked(evidence.words, evidence.papers[paper])[0][1]
 
 
 def belongs(form: QuestionForm, words: tuple[QuestionWord, ...], paper: PaperEvidence) -> bool:
-    """Whether a paper belongs in a list: it matches the question's words, or one of its alternatives ("A, B or C")."""
+    """Whether a paper belongs in a list: by the reader, the more readily where it matches the question's words or one of
+    its alternatives ("A, B or C"); without a reader by these alone."""
+    matches = _matches(form, words, paper)
+    sure = confidence(paper)
+    return matches if sure is None else sure >= (LISTED_IF_MATCHING if matches else LISTED)
+
+
+def _matches(form: QuestionForm, words: tuple[QuestionWord, ...], paper: PaperEvidence) -> bool:
     matches = paper.matches
     words = tuple(
         replace(word, weight=word.weight * RELATION_SHARE)

@@ -80,10 +80,10 @@ def _size(rendered: Rendered) -> int:
 def _by_use(form: QuestionForm, evidence: Evidence) -> list[tuple[int, int]]:
     """Sentences as (paper, place), the most useful first: of a question that names several things the best on each, of
     one over several papers then the best of each."""
-    sides = [best_for_side(form, evidence, side, on_topic=False) for side in sides_of(form, evidence.words)]
+    sides = [best_for_side(evidence, side, on_topic=False) for side in sides_of(form, evidence.words)]
     scored = []
     for place, paper in enumerate(evidence.papers):
-        scores = [sentence_score(form, evidence.words, paper, index) for index in range(len(paper.sentences))]
+        scores = [sentence_score(evidence.words, paper, index) for index in range(len(paper.sentences))]
         best = max(scores, default=0.0)
         for index, score in enumerate(scores):
             first = form.multi and score == best

@@ -28,13 +28,10 @@ def names_side(words: tuple[QuestionWord, ...], paper: PaperEvidence, side: tupl
     return subset(words, paper.matches, side) >= CLOSE
 
 
-def best_for_side(
-    form: QuestionForm, evidence: Evidence, side: tuple[int, ...], *, on_topic: bool = True
-) -> tuple[int, int] | None:
+def best_for_side(evidence: Evidence, side: tuple[int, ...], *, on_topic: bool = True) -> tuple[int, int] | None:
     """The paper and the sentence that tell most of a side, as positions; ``None`` where no paper names it.
 
     Args:
-        form: The question.
         evidence: What to look in.
         side: Positions of its words.
         on_topic: Whether only papers count that pass the topic gate for the question as a whole.
@@ -46,7 +43,7 @@ def best_for_side(
         if on_topic and not (matches_by_words(paper) or is_near(paper)):
             continue
         for place, sentence in enumerate(paper.sentences):
-            score = sentence_score(form, evidence.words, paper, place) + subset(evidence.words, sentence.matches, side)
+            score = sentence_score(evidence.words, paper, place) + subset(evidence.words, sentence.matches, side)
             if best is None or score > best[0]:
                 best = (score, index, place)
     return None if best is None else best[1:]

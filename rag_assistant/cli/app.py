@@ -6,7 +6,19 @@ from typing import Annotated
 
 import typer
 
-from rag_assistant.cli import asking, chat, drafting, evaluating, health, judging, library, reporting, retrieving, ui
+from rag_assistant.cli import (
+    asking,
+    chat,
+    drafting,
+    evaluating,
+    health,
+    judging,
+    library,
+    reporting,
+    retrieving,
+    ui,
+    verifying,
+)
 from rag_assistant.cli.command import Debug, Verbose
 from rag_assistant.cli.state import emit
 
@@ -46,6 +58,7 @@ def common(
 
 app.command()(asking.ask)
 app.command()(asking.search)
+app.command()(verifying.verify)
 app.command()(library.index)
 app.command()(library.papers)
 app.command()(chat.chat)

@@ -118,6 +118,15 @@ class AnswerOptions(IndexOptions):
         str | None,
         typer.Option("--fallback", metavar="NAME", help="What answers if the model fails: extractive."),
     ] = None
+    reader: Annotated[
+        str | None,
+        typer.Option(
+            "--reader",
+            metavar="NAME",
+            help="What judges whether an abstract answers; none judges nothing.",
+            show_default="trained",
+        ),
+    ] = None
     check: Annotated[
         str | None,
         typer.Option(

@@ -18,8 +18,17 @@ from rich.progress import Progress as RichProgress
 from rich.table import Table
 from rich.text import Text
 
-from rag_assistant.render import byline, clean, one_line, safe_url, statement_note, unnamed_nearest
-from rag_assistant.types import Answer, Citation, Hit, Paper
+from rag_assistant.render import (
+    byline,
+    clean,
+    closest_text,
+    one_line,
+    safe_url,
+    statement_note,
+    unnamed_nearest,
+    verdict_line,
+)
+from rag_assistant.types import Answer, Citation, Hit, Paper, Verification
 
 _WIDEST = 100
 
@@ -109,6 +118,20 @@ def show_answer(answer: Answer) -> None:
     _nearest(screen, answer)
 
 
+def show_verification(found: Verification) -> None:
+    """The verdict, then the paper that decides with its quotes, or the nearest papers."""
+    screen = console()
+    screen.print(Text(verdict_line(found), style="bold"))
+    for citation in found.citations:
+        screen.print()
+        screen.print(_source(citation))
+    if found.nearest:
+        screen.print()
+        screen.print(Text("Nearest papers", style="bold"))
+        for paper in found.nearest:
+            screen.print(_hanging("-", _paper_lines(paper)))
+
+
 def show_text(answer: Answer) -> None:
     """The answer without its sources, and a blank line."""
     screen = console()
@@ -152,6 +175,9 @@ def show_papers(papers: Iterable[Paper]) -> None:
 
 def _nearest(screen: Console, answer: Answer) -> None:
     """The papers that come closest to a refused question; by id where the text has their titles already."""
+    if answer.closest:
+        screen.print()
+        screen.print(Text(closest_text(answer.closest), style="dim"))
     if not answer.nearest:
         return
     screen.print()

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import hashlib
 import re
-from importlib.resources import files
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rag_assistant.embedders.base import Encoded, WordVectors
 from rag_assistant.errors import EmbedderError
+from rag_assistant.wordpiece import vocabulary_path, wordpiece
 
 if TYPE_CHECKING:
     import onnxruntime
@@ -170,14 +170,5 @@ def _session(path: Path) -> onnxruntime.InferenceSession:
 
 
 def _tokenizer() -> tokenizers.Tokenizer:
-    from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
-
-    path = Path(str(files("rag_assistant") / "data" / "minilm" / "vocab.txt"))
-    lines = read_verified(path, VOCAB_SHA256).decode("utf-8").rstrip("\n").split("\n")
-    vocabulary = {token: index for index, token in enumerate(lines)}
-    tokenizer = Tokenizer(models.WordPiece(vocabulary, unk_token="[UNK]"))  # noqa: S106
-    tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True)
-    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    tokenizer.decoder = decoders.WordPiece()
-    tokenizer.post_processor = processors.BertProcessing(("[SEP]", vocabulary["[SEP]"]), ("[CLS]", vocabulary["[CLS]"]))
-    return tokenizer
+    read_verified(vocabulary_path(), VOCAB_SHA256)
+    return wordpiece()

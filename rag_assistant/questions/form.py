@@ -1,4 +1,4 @@
-"""What a question asks for, read off its form: its kind, the type of its answer, its sides and its parts.
+"""What a question asks for, read off its form: its kind, its sides and its parts.
 
 Rules over function words and question forms only; nothing here knows a topic. The kinds follow the coarse answer types
 of Li and Roth (2002, "Learning Question Classifiers"), cut down to what abstracts can answer, plus the forms that need
@@ -15,27 +15,20 @@ from rag_assistant.questions.patterns import (
     ASKING,
     BIBLIOGRAPHY,
     COMPARISON,
-    COUNTED,
     COUNTING,
-    FIGURE,
-    FIGURE_TYPES,
     LEADING,
     LIST,
     MULTI,
     ON_A_TOPIC,
-    REASON,
     RELATION,
     SECOND_CLAUSE,
-    SOUGHT,
     WHAT_DO,
     YESNO,
     Field,
 )
 from rag_assistant.sentences import sentence_spans
 
-Kind = Literal["fact", "figure", "list", "comparison", "yesno", "bibliography", "empty"]
-AnswerType = Literal["any", "number", "count", "share", "degree", "reason"]
-"""What a sentence that answers must hold: a number, a count of what is asked, a percentage, a degree, a reason."""
+Kind = Literal["fact", "list", "comparison", "yesno", "bibliography", "empty"]
 
 ASKS = re.compile(rf"\b{ASKING}\b", re.IGNORECASE)
 LEAST_CLAUSE = 4
@@ -72,7 +65,7 @@ GENERIC_WORDS = frozenset(
     variants version versions factor factors example examples point points percent percentage one two three four five
     six seven eight nine ten""".split()
 )
-"""Nouns that stand for whatever is sought, and so needn't stand in the answer."""
+"""Nouns that stand for whatever is asked for: they say less about which papers a list holds."""
 
 BIBLIOGRAPHY_WORDS = frozenset(
     """wrote write written writes writer writers coauthor coauthors coauthored authored link links url page webpage
@@ -91,22 +84,18 @@ class QuestionForm:
     Attributes:
         text: The question, white space normalised and at most :data:`MAX_QUESTION` characters.
         kind: How it wants to be answered.
-        answer_type: What a sentence that answers must hold.
         sides: For comparisons, the things compared, as they stand in the question.
         field: For questions on the bibliography, what of it is asked.
         person: For ``papers_by``, the name asked about.
         multi: Whether the wording asks across papers.
         counts: Whether a list is wanted as a number ("how many papers").
         cut: Whether the question was longer and has been cut.
-        sought: What "which learning rate did ..." names as sought, content words in lower case: a sentence that answers
-            speaks of just that.
         relation: For lists, the verb of "which papers derive ...", in lower case: it says less than its object.
         alternatives: For lists, what "A, B or C" offers, each as it stands in the question.
     """
 
     text: str
     kind: Kind
-    answer_type: AnswerType = "any"
     sides: tuple[str, ...] = ()
     field: Field | None = None
     person: str = ""
@@ -114,7 +103,6 @@ class QuestionForm:
     counts: bool = False
     cut: bool = False
     alternatives: tuple[str, ...] = ()
-    sought: tuple[str, ...] = ()
     relation: str = ""
 
 
@@ -155,14 +143,9 @@ def analyse(question: str) -> QuestionForm:
         if (match := pattern.search(text)) and all(_has_content(side) for side in (match["a"], match["b"])):
             sides = (_side(match["a"]), _side(match["b"]))
             return QuestionForm(text, "comparison", sides=sides, multi=True, cut=cut)
-    if FIGURE.search(text):
-        sought = _counted(text) or _sought(text)
-        return QuestionForm(text, "figure", _figure_type(text), multi=multi, cut=cut, sought=sought)
     if YESNO.match(text):
         return QuestionForm(text, "yesno", multi=multi, cut=cut)
-    if REASON.search(text):
-        return QuestionForm(text, "fact", "reason", multi=multi, cut=cut)
-    return QuestionForm(text, "fact", multi=multi, cut=cut, sought=_sought(text))
+    return QuestionForm(text, "fact", multi=multi, cut=cut)
 
 
 def asked_part(text: str) -> str:
@@ -229,30 +212,6 @@ def _has_content(text: str) -> bool:
 
 def _side(text: str) -> str:
     return re.split(r"[?;]|,\s+(?:and|when|in|for|with)\b", text)[0].strip(" ?!.,:;")
-
-
-def _sought(text: str) -> tuple[str, ...]:
-    match = SOUGHT.search(text)
-    head = (
-        re.split(r"\b(?:of|on|in|for|to|with|from|among|between|about)\b", (match["named"] or match["the"]).lower())[0]
-        if match
-        else ""
-    )
-    words = re.findall(r"[^\W_]+", head)
-    return tuple(word for word in words if is_content(word) and word not in GENERIC_WORDS)
-
-
-def _figure_type(text: str) -> AnswerType:
-    for answer_type, pattern in FIGURE_TYPES:
-        if pattern.search(text):
-            return answer_type
-    return "any"
-
-
-def _counted(text: str) -> tuple[str, ...]:
-    match = COUNTED.search(text)
-    words = re.findall(r"[^\W_]+", (match["things"] or match["thing"]).lower()) if match else []
-    return tuple(word for word in words if is_content(word) and word not in GENERIC_WORDS)
 
 
 def _relation(text: str) -> str:

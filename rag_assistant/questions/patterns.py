@@ -26,37 +26,11 @@ LIST = re.compile(
     )""",
     re.IGNORECASE | re.VERBOSE,
 )
-FIGURE = re.compile(
-    r"""\b(?:how\s+(?:many|much|large|big|high|low|fast|long|far|often|small)
-      | by\s+how\s+much | (?:what|which)\s+(?:\w+\s+){0,4}?(?:rate|percentage|percent|proportion|fraction|share|accuracy|
-        number|amount|size|score|speed-?up|factor|ratio|value|bound|complexity|threshold|improvement|gain|reduction)\b
-      | number\s+of | percentage\s+of | at\s+(?:what|which)\s+(?:\w+\s+){0,2}?(?:rate|level|percentage))""",
-    re.IGNORECASE | re.VERBOSE,
-)
-FIGURE_TYPES: tuple[tuple[Literal["share", "count", "degree", "number"], re.Pattern[str]], ...] = (
-    ("share", re.compile(r"\bpercent|\bby\s+how\s+many\s+points\b|\bhow\s+many\s+(?:percent|points)", re.I)),
-    ("count", re.compile(r"\bhow\s+(?:many|often)\b", re.I)),
-    ("degree", re.compile(r"(?<!\bby )\bhow\s+(?:much|fast|long|far|high|low|quickly|strong)\b", re.I)),
-    ("number", re.compile(r"\bhow\s+(?:much|large|big|small)\b|\b(?:what|which)\s+(?:[\w-]+\s+){0,2}?(?:rate|bound|complexity|accuracy|score|factor|speed-?up|margin)s?\b(?!\s+of)", re.I)),
-)  # fmt: skip
 COUNTING = re.compile(r"^\W*how\s+(?:many|often)\b", re.IGNORECASE)
-COUNTED = re.compile(
-    r"\bhow\s+many\s+(?P<things>(?:[\w'’-]+\s+){1,4}?)(?=(?:is|are|was|were|do|does|did|can|could|has|have|had|will|would|should|took|take|in|of|on|to|for)\b)"
-    r"|\bhow\s+many\s+(?P<thing>[\w'’-]+)",
-    re.IGNORECASE,
-)
-SOUGHT = re.compile(
-    r"\b(?:(?:what|which|how\s+many|how\s+much)\s+(?P<named>(?:[\w'’-]+\s+){1,4}?)(?:is|are|was|were|do|does|did|can|could|has|have|had|will|would|should)"
-    r"|what(?:'s|\s+is|\s+was|\s+are|\s+were)\s+the\s+(?P<the>(?:[\w'’-]+\s+){1,4}?)(?:used|of|in|for|on|by|that|reported|achieved|needed|chosen))\b",
-    re.IGNORECASE,
-)
 YESNO = re.compile(
     r"^\W*(?:(?:and|but|so|then)\s+)?(?:is|are|was|were|do|does|did|can|could|has|have|had|will|would|should|may|might|must|isn't|aren't|"
     r"doesn't|don't|didn't|can't|won't|hasn't)\b",
     re.IGNORECASE,
-)
-REASON = re.compile(
-    r"\b(?:why|how\s+come|what\s+(?:is\s+the\s+)?(?:reason|cause|causes|motivates?|motivation))\b", re.IGNORECASE
 )
 COMPARISON = (
     re.compile(

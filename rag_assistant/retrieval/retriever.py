@@ -22,7 +22,9 @@ from rag_assistant.index.manifest import Manifest
 from rag_assistant.index.opened import OpenIndex
 from rag_assistant.index.terms import stem, tokenize_question
 from rag_assistant.questions.form import is_acronym, is_content
+from rag_assistant.reader.base import Reader
 from rag_assistant.retrieval.background import document_probability
+from rag_assistant.retrieval.reading import read, read_and_ranked
 from rag_assistant.retrieval.scoring import Candidate, Scores
 from rag_assistant.retrieval.spelling import Spelling
 from rag_assistant.types import Filters, Hit, Paper, Passage
@@ -48,6 +50,7 @@ class Query:
         carried: Words of it that come from earlier turns; they find papers but don't decide what a sentence must say.
         focus: Ids of papers that the question refers to; preferred.
         carried_weight: What a carried word weighs beside the question's own.
+        judged: Whether the reader is to judge what is found.
         ignored: Words that say what of a record is asked for ("wrote", "link"), in lower case; they match nothing.
     """
 
@@ -55,16 +58,20 @@ class Query:
     carried: frozenset[str] = frozenset()
     focus: frozenset[str] = frozenset()
     carried_weight: float = CARRIED_WEIGHT
+    judged: bool = True
     ignored: frozenset[str] = frozenset()
 
 
 class Retriever:
     """Searches one open index. Thread-safe; holds nothing that outlives a question but the index itself."""
 
-    def __init__(self, index: OpenIndex, embedder: Embedder, *, rerank: Any = None) -> None:
+    def __init__(
+        self, index: OpenIndex, embedder: Embedder, *, rerank: Any = None, reader: Reader | None = None
+    ) -> None:
         self._index = index
         self._embedder = embedder
         self._rerank = rerank
+        self._reader = reader
         self._spelling = Spelling(index.papers.values())
 
     def retrieve(self, query: Query, *, k: int, filters: Filters | None = None, scan: bool = False) -> Evidence:
@@ -93,15 +100,24 @@ class Retriever:
         scores = Scores(candidates, words, [stem(word.text) for word in words], encoded, vectors, query.focus)
         return Evidence(words, self._top(query, scores, k), considered, tuple(corrections.items()))
 
+    @property
+    def judges(self) -> bool:
+        """Whether a reader judges what is found."""
+        return self._reader is not None
+
     def _top(self, query: Query, scores: Scores, k: int) -> tuple[PaperEvidence, ...]:
+        reader = self._reader if query.judged else None
         if self._rerank is None:
-            return tuple(scores.evidence(at, rank) for rank, at in enumerate(scores.order[:k], start=1))
+            most = k if reader is None else None
+            found = [scores.evidence(at, rank) for rank, at in enumerate(scores.order[:most], start=1)]
+            return tuple(found) if reader is None else read_and_ranked(reader, query.text, found, k)
         from rag_assistant.retrieval.rerank import reranked
 
         best = [(at, scores.evidence(at, rank)) for rank, at in enumerate(scores.order[:CANDIDATES], start=1)]
         positions = {found.hit.paper.id: at for at, found in best}
         order = reranked(self._rerank, query.text, [found.hit for _, found in best])[:k]
-        return tuple(scores.evidence(positions[name], rank, score) for rank, (name, score) in enumerate(order, start=1))
+        found = [scores.evidence(positions[name], rank, score) for rank, (name, score) in enumerate(order, start=1)]
+        return tuple(found if reader is None else read(reader, query.text, found))
 
     def _allowed(self, filters: Filters | None) -> frozenset[str] | None:
         if not filters:

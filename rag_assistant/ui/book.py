@@ -15,6 +15,7 @@ from typing import Any, get_args
 from rag_assistant.types import (
     Answer,
     Citation,
+    Excerpt,
     Paper,
     PromptInfo,
     Quote,
@@ -206,6 +207,7 @@ def read_answer(raw: Mapping[str, Any], nearest: Sequence[Any] = ()) -> Answer:
         statements=tuple(_statement(one, _text(raw["text"])) for one in raw["statements"]),
         citations=tuple(_citation(one) for one in raw["citations"]),
         nearest=tuple(_paper(one) for one in nearest),
+        closest=_closest(raw.get("closest"), nearest),
         looked_for=_texts(raw.get("looked_for")),
         considered=int(raw.get("considered") or 0),
         matched=raw["matched"] if isinstance(raw.get("matched"), int) else None,
@@ -242,6 +244,15 @@ def _statement(raw: Mapping[str, Any], text: str) -> Statement:
             QuoteRef(int(ref["citation"]), int(ref["start"]), int(ref["end"])) for ref in _list(raw.get("quotes"))
         ),
     )
+
+
+def _closest(raw: Any, nearest: Sequence[Any]) -> Excerpt | None:
+    """The closest words, whose paper is among the nearest; ``None`` where they are not its words."""
+    if not isinstance(raw, dict):
+        return None
+    paper = next((paper for paper in map(_paper, nearest) if paper.id == raw["paper"]["id"]), None)
+    quote = Quote(_text(raw["quote"]["text"]), int(raw["quote"]["start"]), int(raw["quote"]["end"]))
+    return Excerpt(paper, quote) if paper and paper.abstract[quote.start : quote.end] == quote.text else None
 
 
 def _citation(raw: Mapping[str, Any]) -> Citation:

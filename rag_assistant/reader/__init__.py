@@ -1,0 +1,1 @@
+"""A small trained model that judges meaning: what an abstract answers, and what it supports."""

@@ -1,0 +1,72 @@
+"""What a reader is: something that judges what an abstract answers and supports."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol, runtime_checkable
+
+Verdict = Literal["supported", "contradicted", "unsaid"]
+
+
+@dataclass(frozen=True, slots=True)
+class Abstract:
+    """What a reader reads: a title and the sentences of the abstract, in order."""
+
+    title: str
+    sentences: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What an abstract says to a question.
+
+    Attributes:
+        answers: How likely it answers, in [0, 1].
+        sentences: For each sentence how likely it answers, in [0, 1].
+    """
+
+    answers: float
+    sentences: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Stance:
+    """What an abstract says to a statement; the three probabilities add up to 1.
+
+    Attributes:
+        supported, contradicted, unsaid: How likely each is.
+        sentences: For each sentence how likely it decides, in [0, 1].
+    """
+
+    supported: float
+    contradicted: float
+    unsaid: float
+    sentences: tuple[float, ...]
+
+    @property
+    def verdict(self) -> Verdict:
+        """The likeliest of the three."""
+        chances: dict[Verdict, float] = {
+            "supported": self.supported,
+            "contradicted": self.contradicted,
+            "unsaid": self.unsaid,
+        }
+        return max(chances, key=lambda name: chances[name])
+
+
+@runtime_checkable
+class Reader(Protocol):
+    """Reads questions and statements against abstracts. Thread-safe, and the same input gives the same output."""
+
+    name: str
+    fingerprint: str
+    """What identifies the weights, for the headers of evals."""
+
+    def read(self, question: str, abstracts: Sequence[Abstract]) -> list[Reading]:
+        """One question against several abstracts, in their order."""
+        ...
+
+    def judge(self, statements: Sequence[str], abstract: Abstract) -> list[Stance]:
+        """Several statements against one abstract, in their order."""
+        ...

@@ -1,0 +1,201 @@
+"""The reader that ships: a small network in int8 ONNX, trained by ``training/``; see ``data/reader/README.md``."""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from collections import OrderedDict
+from collections.abc import Sequence
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from rag_assistant.errors import ReaderError
+from rag_assistant.reader.base import Abstract, Reading, Stance
+from rag_assistant.reader.tokens import Window, question_ids, windows
+
+if TYPE_CHECKING:
+    import numpy as np
+    import onnxruntime
+    from numpy.typing import NDArray
+
+MODEL_SHA256 = "18b33a5a844b107cd0c334bfbfe81d00960cbb44ef23b66a35fc25ab955072ef"
+_REINSTALL = "run: pip install --force-reinstall rag-assistant"
+_KEPT = 32
+_ENCODED = ("keys", "values", "states", "words")
+_VERDICT = ("whole", "sentences", "stance")
+
+
+class _Seen(NamedTuple):
+    """A window as questions see it."""
+
+    window: Window
+    arrays: tuple[NDArray[np.float16], ...]
+    members: NDArray[np.float32]
+
+
+class TrainedReader:
+    """Reads an abstract once and keeps it encoded, for the next question about it. Thread-safe.
+
+    Making one begins to load it; the first use waits for that.
+
+    Raises:
+        ReaderError: At the first use, the weights are missing or aren't the ones expected.
+    """
+
+    name = "trained"
+    fingerprint = f"reader:{MODEL_SHA256[:16]}"
+
+    def __init__(self) -> None:
+        from concurrent.futures import ThreadPoolExecutor
+
+        # Two threads that begin to import numpy at once get half of it, and both fail: it must be whole before.
+        import numpy  # noqa: F401
+
+        self._kept: OrderedDict[Abstract, tuple[_Seen, ...]] = OrderedDict()
+        self._lock = threading.Lock()
+        loader = ThreadPoolExecutor(1, thread_name_prefix="reader")
+        self._loaded = loader.submit(_session)
+        loader.shutdown(wait=False)
+
+    def read(self, question: str, abstracts: Sequence[Abstract]) -> list[Reading]:
+        """One question against several abstracts, in their order; the best window of a long one counts."""
+        asked = [question_ids(_valid(question))]
+        return [self._reading(abstract, asked) for abstract in abstracts]
+
+    def judge(self, statements: Sequence[str], abstract: Abstract) -> list[Stance]:
+        """Several statements against one abstract, in their order; of a long one the window that says most counts."""
+        if not statements:
+            return []
+        asked = [question_ids(_valid(statement)) for statement in statements]
+        found: list[Stance | None] = [None] * len(asked)
+        for seen in self._encoded(abstract):
+            _, sentences, stances = self._run(seen, asked)
+            for k, logits in enumerate(stances):
+                supported, contradicted, unsaid = _softmax(logits)
+                before = found[k]
+                if before is None or unsaid < before.unsaid:
+                    each = _spread(seen, sentences[k], len(abstract.sentences))
+                    found[k] = Stance(supported, contradicted, unsaid, each)
+        return [stance or Stance(0.0, 0.0, 1.0, ()) for stance in found]
+
+    def _reading(self, abstract: Abstract, asked: list[list[int]]) -> Reading:
+        answers, each = 0.0, [0.0] * len(abstract.sentences)
+        for seen in self._encoded(abstract):
+            whole, sentences, _ = self._run(seen, asked)
+            answers = max(answers, _sigmoid(whole[0]))
+            for number, chance in enumerate(_spread(seen, sentences[0], len(each))):
+                each[number] = max(each[number], chance)
+        return Reading(answers, tuple(each))
+
+    def _run(self, seen: _Seen, asked: list[list[int]]) -> tuple[Any, Any, Any]:
+        import numpy as np
+
+        length = max(len(ids) for ids in asked)
+        ids = np.zeros((1, len(asked), length), np.int64)
+        mask = np.zeros((1, len(asked), length), np.float32)
+        for row, question in enumerate(asked):
+            ids[0, row, : len(question)] = question
+            mask[0, row, : len(question)] = 1
+        feeds: dict[str, Any] = {
+            f"{name}_in": array.astype(np.float32) for name, array in zip(_ENCODED, seen.arrays, strict=True)
+        }
+        feeds |= {"ids": ids[0, :1, :2], "asked": ids, "asked_mask": mask, "members": seen.members}
+        whole, sentences, stances = self._session.run(list(_VERDICT), feeds, _only_asked())
+        return whole[0], sentences[0], stances[0]
+
+    def _encoded(self, abstract: Abstract) -> tuple[_Seen, ...]:
+        with self._lock:
+            if abstract in self._kept:
+                self._kept.move_to_end(abstract)
+                return self._kept[abstract]
+        sentences = [_valid(sentence) for sentence in abstract.sentences]
+        seen = tuple(self._encode(window) for window in windows(_valid(abstract.title), sentences))
+        with self._lock:
+            self._kept[abstract] = seen
+            if len(self._kept) > _KEPT:
+                self._kept.popitem(last=False)
+        return seen
+
+    def _encode(self, window: Window) -> _Seen:
+        import numpy as np
+
+        ids = np.array([window.ids], np.int64)
+        arrays = self._session.run(list(_ENCODED), {"ids": ids, **_nothing()}, _only_asked())
+        arrays = [array.astype(np.float16) for array in arrays]  # half the memory, and nothing lost that shows
+        members = np.zeros((1, len(window.spans), len(window.ids)), np.float32)
+        for row, (start, end) in enumerate(window.spans):
+            members[0, row, start:end] = 1
+        return _Seen(window, tuple(arrays), members)
+
+    @property
+    def _session(self) -> onnxruntime.InferenceSession:
+        return self._loaded.result()
+
+
+def _session() -> onnxruntime.InferenceSession:
+    import onnxruntime
+
+    path = Path(str(files("rag_assistant") / "data" / "reader" / "reader.onnx"))
+    try:
+        weights = path.read_bytes()
+    except OSError as error:
+        raise ReaderError(f"The reader's weights {path} can't be read: {error}.", hint=_REINSTALL) from error
+    if hashlib.sha256(weights).hexdigest() != MODEL_SHA256:
+        raise ReaderError(f"The reader's weights {path} aren't the ones expected.", hint=_REINSTALL)
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 3
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    return onnxruntime.InferenceSession(weights, options, providers=["CPUExecutionProvider"])
+
+
+def _only_asked() -> onnxruntime.RunOptions:
+    """The graph has two halves; only the one that leads to what is fetched is computed."""
+    import onnxruntime
+
+    options = onnxruntime.RunOptions()
+    options.only_execute_path_to_fetches = True
+    return options
+
+
+def _nothing() -> dict[str, Any]:
+    """Stand-ins for the inputs of the half that isn't computed."""
+    import numpy as np
+
+    heads, state = np.zeros((6, 1, 12, 1, 32), np.float32), np.zeros((1, 1, 384), np.float32)
+    one = np.ones((1, 1, 1), np.float32)
+    return {
+        "keys_in": heads,
+        "values_in": heads,
+        "states_in": state,
+        "words_in": state,
+        "asked": one.astype(np.int64),
+        "asked_mask": one,
+        "members": one,
+    }
+
+
+def _spread(seen: _Seen, logits: Any, count: int) -> tuple[float, ...]:
+    each = [0.0] * count
+    for number, logit in zip(seen.window.numbers, logits, strict=True):
+        each[number] = _sigmoid(logit)
+    return tuple(each)
+
+
+def _sigmoid(logit: Any) -> float:
+    import math
+
+    return 1.0 / (1.0 + math.exp(-max(-30.0, min(30.0, float(logit)))))
+
+
+def _softmax(logits: Any) -> tuple[float, float, float]:
+    import numpy as np
+
+    weights = np.exp(logits - logits.max())
+    one, two, three = (weights / weights.sum()).tolist()
+    return one, two, three
+
+
+def _valid(text: str) -> str:
+    """Lone surrogates can't be encoded as UTF-8."""
+    return text.encode("utf-8", "replace").decode("utf-8")

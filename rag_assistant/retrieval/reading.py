@@ -1,0 +1,76 @@
+"""The reader over what search has found: how likely each paper answers, and the order that follows from it.
+
+The weights are fitted by ``training/calibrate.py`` on questions over papers that the reader was not trained on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from rag_assistant.evidence import PaperEvidence
+from rag_assistant.grounding.gate import confidence, logit
+from rag_assistant.reader.base import Abstract, Reader
+
+READ = 12
+"""How many papers are read for a question at first; as many again where none of them surely answers."""
+SURE = 0.5
+MOST_READ = 60
+"""How many are read for a list, the most promising first."""
+WEIGHTS = (1.157, 0.384, 2.254, 6.797, 11.942, 3.799)
+"""In the order of papers: of the reader's logits for the paper and its best sentence, that sentence's cosine, the score
+of the search, the cosine of the paper's window, and that of its nearest sentence."""
+
+
+def candidates(papers: Sequence[PaperEvidence], most: int) -> list[PaperEvidence]:
+    """Which papers to read, in their order: by turns the best by score and the one whose nearest sentence is nearest,
+    since a paper that says it in other words has few of the question's."""
+    near = sorted(papers, key=lambda paper: -max((sentence.cosine for sentence in paper.sentences), default=-1.0))
+    chosen: dict[str, PaperEvidence] = {}
+    for pair in zip(papers, near, strict=True):
+        for paper in pair:
+            if len(chosen) < most:
+                chosen.setdefault(paper.hit.paper.id, paper)
+    return [paper for paper in papers if paper.hit.paper.id in chosen]
+
+
+def read(reader: Reader, question: str, papers: Sequence[PaperEvidence]) -> list[PaperEvidence]:
+    """The papers in their order, each with what the reader makes of it."""
+    abstracts = [
+        Abstract(paper.hit.paper.title, tuple(sentence.passage.text for sentence in paper.sentences))
+        for paper in papers
+    ]
+    readings = reader.read(question, abstracts)
+    return [replace(paper, reading=reading) for paper, reading in zip(papers, readings, strict=True)]
+
+
+def read_and_ranked(
+    reader: Reader, question: str, papers: Sequence[PaperEvidence], k: int
+) -> tuple[PaperEvidence, ...]:
+    """The ``k`` best papers by what search and reader say together; those that weren't read follow in their order."""
+    first = min(max(k, READ), MOST_READ)
+    done = {paper.hit.paper.id: paper for paper in read(reader, question, candidates(papers, first))}
+    if k <= READ and not any((confidence(paper) or 0.0) >= SURE for paper in done.values()):
+        more = [paper for paper in candidates(papers, first + READ) if paper.hit.paper.id not in done]
+        done |= {paper.hit.paper.id: paper for paper in read(reader, question, more)}
+    rest = [paper for paper in papers if paper.hit.paper.id not in done]
+    order = sorted(done.values(), key=lambda paper: -standing(paper))
+    ranked = [*order, *rest][:k]
+    return tuple(replace(paper, hit=replace(paper.hit, rank=rank)) for rank, paper in enumerate(ranked, start=1))
+
+
+def standing(paper: PaperEvidence) -> float:
+    """How a paper that was read stands among others."""
+    return sum(weight * value for weight, value in zip(WEIGHTS, signals(paper), strict=True))
+
+
+def signals(paper: PaperEvidence) -> tuple[float, float, float, float, float, float]:
+    """What the order of papers rests on, of one that was read; see ``WEIGHTS``."""
+    dense = paper.hit.dense or 0.0
+    chances = paper.reading.sentences if paper.reading else ()
+    if paper.reading is None or not chances:
+        return logit(0.0), logit(0.0), 0.0, paper.hit.score, dense, 0.0
+    best = chances.index(max(chances))
+    nearest = max(sentence.cosine for sentence in paper.sentences)
+    cosine = paper.sentences[best].cosine
+    return logit(paper.reading.answers), logit(chances[best]), cosine, paper.hit.score, dense, nearest

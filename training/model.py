@@ -1,0 +1,182 @@
+"""The reader's network: an abstract is encoded once, and each question attends to it.
+
+A question's tokens see the abstract at every layer, the abstract's tokens see only each other (the split of MORES, Gao
+et al., EMNLP 2020). So one encoded abstract serves any number of questions: training reads a dozen for the price of
+two, and answering reads the second question about a paper in a tenth of the time of the first.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import NamedTuple
+
+import torch
+from safetensors.torch import load_file
+from torch import Tensor, nn
+
+from rag_assistant.reader.tokens import QUESTION_TOKENS
+
+
+class Encoded(NamedTuple):
+    """An abstract as questions see it, for a batch of ``b`` abstracts of up to ``t`` tokens."""
+
+    keys: Tensor  # [layers, b, heads, t, width]
+    values: Tensor  # [layers, b, heads, t, width]
+    states: Tensor  # [b, t, hidden], of the last layer
+    words: Tensor  # [b, t, hidden], word embeddings
+
+
+class Verdict(NamedTuple):
+    """Logits for ``n`` questions on each of ``b`` abstracts of up to ``s`` sentences."""
+
+    whole: Tensor  # [b, n]: the abstract answers the question
+    sentences: Tensor  # [b, n, s]: the sentence answers it
+    stance: Tensor  # [b, n, 3]: read as a statement, it is supported, contradicted, not said
+
+
+class Layer(nn.Module):
+    def __init__(self, hidden: int, heads: int, inner: int):
+        super().__init__()
+        self.heads = heads
+        self.query, self.key, self.value, self.out = (nn.Linear(hidden, hidden) for _ in range(4))
+        self.up, self.down = nn.Linear(hidden, inner), nn.Linear(inner, hidden)
+        self.attention_norm, self.norm = nn.LayerNorm(hidden, 1e-12), nn.LayerNorm(hidden, 1e-12)
+
+    def split(self, x: Tensor) -> Tensor:
+        return x.unflatten(-1, (self.heads, -1)).transpose(-2, -3)
+
+    def after(self, x: Tensor, attended: Tensor) -> Tensor:
+        x = self.attention_norm(x + self.out(attended.transpose(-2, -3).flatten(-2)))
+        return self.norm(x + self.down(nn.functional.gelu(self.up(x))))
+
+
+def _head(width: int, out: int) -> nn.Sequential:
+    return nn.Sequential(nn.Linear(width, 192), nn.GELU(), nn.Linear(192, out))
+
+
+class Reader(nn.Module):
+    def __init__(self, layers: int = 6, hidden: int = 384, heads: int = 12, inner: int = 1536, vocabulary: int = 30522):
+        super().__init__()
+        self.words, self.positions = nn.Embedding(vocabulary, hidden), nn.Embedding(512, hidden)
+        self.types, self.norm = nn.Embedding(2, hidden), nn.LayerNorm(hidden, 1e-12)
+        self.layers = nn.ModuleList(Layer(hidden, heads, inner) for _ in range(layers))
+        self.whole, self.each, self.stance = _head(4 * hidden + 3, 1), _head(4 * hidden + 2, 1), _head(4 * hidden, 3)
+
+    def embed(self, ids: Tensor, start: int, kind: int) -> tuple[Tensor, Tensor]:
+        words = self.words(ids)
+        places = torch.arange(ids.shape[-1], device=ids.device) + start
+        return words, self.norm(words + self.positions(places) + self.types.weight[kind])
+
+    def encode(self, ids: Tensor, mask: Tensor, start: int = QUESTION_TOKENS, kind: int = 1) -> Encoded:
+        """Encodes abstracts: ``ids`` and ``mask`` are [b, t].
+
+        A question takes the positions below QUESTION_TOKENS, an abstract those from it on; from 0 and of kind 0 a text
+        is encoded as MiniLM does.
+        """
+        words, x = self.embed(ids, start, kind)
+        bias = ((1 - mask) * -1e4)[:, None, None, :]
+        keys, values = [], []
+        for layer in self.layers:
+            q, k, v = layer.split(layer.query(x)), layer.split(layer.key(x)), layer.split(layer.value(x))
+            scores = q @ k.transpose(-1, -2) / k.shape[-1] ** 0.5 + bias
+            x = layer.after(x, scores.softmax(-1) @ v)
+            keys.append(k)
+            values.append(v)
+        return Encoded(torch.stack(keys), torch.stack(values), x, words)
+
+    def read(self, seen: Encoded, ids: Tensor, mask: Tensor, visible: Tensor, members: Tensor) -> Verdict:
+        """Reads questions against encoded abstracts.
+
+        ``ids`` and ``mask`` are [b, n, l]; ``visible`` [b, n, t] tells which tokens of the abstract each may see;
+        ``members`` [b, s, t] which tokens make up each sentence, as ones and zeros.
+        """
+        _, n, length = ids.shape
+        words, y = self.embed(ids, 0, 0)
+        own_bias = ((1 - mask) * -1e4)[:, :, None, None, :]
+        abstract_bias = ((1 - visible) * -1e4)[:, None, :, None, :]
+        for layer, keys, values in zip(self.layers, seen.keys, seen.values, strict=True):
+            q, own_keys, own_values = (layer.split(f(y)) for f in (layer.query, layer.key, layer.value))
+            scale = q.shape[-1] ** -0.5
+            # One matrix of all questions against the abstract: [b, heads, n * l, t].
+            across = q.transpose(1, 2).flatten(2, 3) @ keys.transpose(-1, -2) * scale
+            across = across.unflatten(2, (n, length)) + abstract_bias
+            own = (q @ own_keys.transpose(-1, -2) * scale + own_bias).transpose(1, 2)
+            weights = torch.cat([across, own], -1).softmax(-1)
+            t = keys.shape[-2]
+            attended = (weights[..., :t].flatten(2, 3) @ values).unflatten(2, (n, length)).transpose(1, 2)
+            attended = attended + weights[..., t:].transpose(1, 2) @ own_values
+            y = layer.after(y, attended)
+        return self.judge(seen, words, y, mask, visible, members)
+
+    def judge(self, seen: Encoded, words: Tensor, y: Tensor, mask: Tensor, visible: Tensor, members: Tensor) -> Verdict:
+        inner = mask * 1.0
+        share = inner / inner.sum(-1, keepdim=True)
+        q = (share.unsqueeze(-2) @ y).squeeze(-2)  # [b, n, h]
+        sizes = members.sum(-1, keepdim=True)
+        means = (members / sizes.clamp(min=1)) @ seen.states  # [b, s, h]
+        hidden_from = (members.unsqueeze(1) * visible.unsqueeze(2)).sum(-1) == 0  # [b, n, s]
+        c = means.unsqueeze(1).expand(-1, q.shape[1], -1, -1)
+        qs = q.unsqueeze(2).expand_as(c)
+        near = self.match(y, seen.states, share, members)
+        same = self.match(words, seen.words, share, members)
+        pairs = [c, qs, c * qs, (c - qs).abs(), near.unsqueeze(-1), same.unsqueeze(-1)]
+        each = self.each(torch.cat(pairs, -1)).squeeze(-1)
+        masked = each.masked_fill(hidden_from, -1e4)
+        evidence = (masked.softmax(-1).unsqueeze(-2) @ c).squeeze(-2)
+        best = masked.max(-1).values.clamp(min=-30)
+        nearest = near.masked_fill(hidden_from, -1).max(-1).values
+        likest = same.masked_fill(hidden_from, -1).max(-1).values
+        first = y[:, :, 0]
+        pair = [q, evidence, q * evidence]
+        marks = torch.stack([best / 4, nearest, likest], -1)
+        return Verdict(
+            self.whole(torch.cat([first, *pair, marks], -1)).squeeze(-1),
+            each,
+            self.stance(torch.cat([first, *pair], -1)),
+        )
+
+    @staticmethod
+    def match(asked: Tensor, abstract: Tensor, share: Tensor, members: Tensor) -> Tensor:
+        """How well the question's tokens are matched in each sentence, on average (late interaction): [b, n, s]."""
+        asked = nn.functional.normalize(asked, dim=-1)
+        abstract = nn.functional.normalize(abstract, dim=-1)
+        alike = asked.flatten(1, 2) @ abstract.transpose(-1, -2)  # [b, n * l, t]
+        apart = (1 - members).unsqueeze(1) * -4.0  # below any cosine
+        best = (alike.unsqueeze(2) + apart).max(-1).values
+        return (best.unflatten(1, asked.shape[1:3]) * share.unsqueeze(-1)).sum(-2)
+
+
+def from_minilm(folder: Path) -> Reader:
+    """A reader with the pretrained weights of all-MiniLM-L6-v2 and new heads."""
+    config = json.loads((folder / "config.json").read_text())
+    weights = load_file(folder / "model.safetensors")
+    return _with(Reader(layers=config["num_hidden_layers"]), {k.removeprefix("bert."): v for k, v in weights.items()})
+
+
+def _with(reader: Reader, weights: dict[str, Tensor]) -> Reader:
+    names = {
+        "words": "embeddings.word_embeddings",
+        "positions": "embeddings.position_embeddings",
+        "types": "embeddings.token_type_embeddings",
+        "norm": "embeddings.LayerNorm",
+    }
+    parts = {
+        "query": "attention.self.query",
+        "key": "attention.self.key",
+        "value": "attention.self.value",
+        "out": "attention.output.dense",
+        "attention_norm": "attention.output.LayerNorm",
+        "up": "intermediate.dense",
+        "down": "output.dense",
+        "norm": "output.LayerNorm",
+    }
+    for k in range(len(reader.layers)):
+        names |= {f"layers.{k}.{ours}": f"encoder.layer.{k}.{theirs}" for ours, theirs in parts.items()}
+    state = reader.state_dict()
+    for ours, theirs in names.items():
+        for end in ("weight", "bias"):
+            if f"{ours}.{end}" in state:
+                state[f"{ours}.{end}"] = weights[f"{theirs}.{end}"].float()
+    reader.load_state_dict(state)
+    return reader
