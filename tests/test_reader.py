@@ -118,7 +118,7 @@ def test_windows_hold_every_sentence_and_fit(title: str, sentences: list[str]) -
 
 
 def test_other_weights_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(trained, "MODEL_SHA256", "0" * 64)
+    monkeypatch.setattr(trained, "MODEL_SHA256", "1" * 64)
     with pytest.raises(ReaderError, match="aren't the ones expected") as caught:
         TrainedReader().read("What?", [COATING])
     assert "pip install" in caught.value.hint

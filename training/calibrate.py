@@ -94,7 +94,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     for name in ("icml", "scifact", "index"):
         parser.add_argument(f"--{name}", type=Path, required=True)
-    parser.add_argument("--most", type=int, default=24, help="how many papers are read for a question")
+    parser.add_argument("--most", type=int, default=12, help="how many papers are read for a question")
     parser.add_argument("--kept", type=Path, help="keep what was asked in this file, or take it from there")
     given = parser.parse_args()
     if given.kept and given.kept.exists():

@@ -66,8 +66,8 @@ def best_sentence(evidence: Evidence, paper: int) -> int:
 
 
 def belongs(form: QuestionForm, words: tuple[QuestionWord, ...], paper: PaperEvidence) -> bool:
-    """Whether a paper belongs in a list: by the reader, the more readily where it matches the question's words or one of
-    its alternatives ("A, B or C"); without a reader by these alone."""
+    """Whether a paper belongs in a list: by the reader, the more readily where it matches the question's words or one
+    of its alternatives ("A, B or C"); without a reader by these alone."""
     matches = _matches(form, words, paper)
     sure = confidence(paper)
     return matches if sure is None else sure >= (LISTED_IF_MATCHING if matches else LISTED)

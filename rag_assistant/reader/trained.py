@@ -6,6 +6,7 @@ import hashlib
 import threading
 from collections import OrderedDict
 from collections.abc import Sequence
+from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -15,6 +16,8 @@ from rag_assistant.reader.base import Abstract, Reading, Stance
 from rag_assistant.reader.tokens import Window, question_ids, windows
 
 if TYPE_CHECKING:
+    from concurrent.futures import Future
+
     import numpy as np
     import onnxruntime
     from numpy.typing import NDArray
@@ -37,7 +40,7 @@ class _Seen(NamedTuple):
 class TrainedReader:
     """Reads an abstract once and keeps it encoded, for the next question about it. Thread-safe.
 
-    Making one begins to load it; the first use waits for that.
+    Making the first one in a process begins to load the network, which all share; the first use waits for that.
 
     Raises:
         ReaderError: At the first use, the weights are missing or aren't the ones expected.
@@ -47,16 +50,7 @@ class TrainedReader:
     fingerprint = f"reader:{MODEL_SHA256[:16]}"
 
     def __init__(self) -> None:
-        from concurrent.futures import ThreadPoolExecutor
-
-        # Two threads that begin to import numpy at once get half of it, and both fail: it must be whole before.
-        import numpy  # noqa: F401
-
-        self._kept: OrderedDict[Abstract, tuple[_Seen, ...]] = OrderedDict()
-        self._lock = threading.Lock()
-        loader = ThreadPoolExecutor(1, thread_name_prefix="reader")
-        self._loaded = loader.submit(_session)
-        loader.shutdown(wait=False)
+        self._loaded, self._kept, self._lock = _shared(MODEL_SHA256)
 
     def read(self, question: str, abstracts: Sequence[Abstract]) -> list[Reading]:
         """One question against several abstracts, in their order; the best window of a long one counts."""
@@ -133,7 +127,23 @@ class TrainedReader:
         return self._loaded.result()
 
 
-def _session() -> onnxruntime.InferenceSession:
+@cache
+def _shared(
+    sha256: str,
+) -> tuple[Future[onnxruntime.InferenceSession], OrderedDict[Abstract, tuple[_Seen, ...]], threading.Lock]:
+    """The network on its way, what it has encoded, and the lock of that: once a process, as weights of 27 MB should."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    # Two threads that begin to import numpy at once get half of it, and both fail: it must be whole before.
+    import numpy  # noqa: F401
+
+    loader = ThreadPoolExecutor(1, thread_name_prefix="reader")
+    loaded = loader.submit(_session, sha256)
+    loader.shutdown(wait=False)
+    return loaded, OrderedDict(), threading.Lock()
+
+
+def _session(sha256: str) -> onnxruntime.InferenceSession:
     import onnxruntime
 
     path = Path(str(files("rag_assistant") / "data" / "reader" / "reader.onnx"))
@@ -141,7 +151,7 @@ def _session() -> onnxruntime.InferenceSession:
         weights = path.read_bytes()
     except OSError as error:
         raise ReaderError(f"The reader's weights {path} can't be read: {error}.", hint=_REINSTALL) from error
-    if hashlib.sha256(weights).hexdigest() != MODEL_SHA256:
+    if hashlib.sha256(weights).hexdigest() != sha256:
         raise ReaderError(f"The reader's weights {path} aren't the ones expected.", hint=_REINSTALL)
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 3

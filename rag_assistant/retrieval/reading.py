@@ -12,10 +12,10 @@ from rag_assistant.evidence import PaperEvidence
 from rag_assistant.grounding.gate import confidence, logit
 from rag_assistant.reader.base import Abstract, Reader
 
-READ = 12
+READ = 6
 """How many papers are read for a question at first; as many again where none of them surely answers."""
 SURE = 0.5
-MOST_READ = 60
+MOST_READ = 40
 """How many are read for a list, the most promising first."""
 WEIGHTS = (1.157, 0.384, 2.254, 6.797, 11.942, 3.799)
 """In the order of papers: of the reader's logits for the paper and its best sentence, that sentence's cosine, the score

@@ -67,7 +67,7 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out.startswith("rag-assistant")
 
 
-@pytest.mark.parametrize("command", ["ask", "search", "index", "papers", "chat", "doctor", "config"])
+@pytest.mark.parametrize("command", ["ask", "search", "verify", "index", "papers", "chat", "doctor", "config"])
 def test_every_command_has_help_and_json(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([command, "--help"]) == 0
     told = capsys.readouterr().out
@@ -80,7 +80,7 @@ def test_help_lists_the_commands(capsys: pytest.CaptureFixture[str]) -> None:
     told = capsys.readouterr().out
     assert main([]) == 0
     assert capsys.readouterr().out == told
-    assert all(word in told for word in ("ask", "search", "index", "papers", "chat", "doctor", "config"))
+    assert all(word in told for word in ("ask", "search", "verify", "index", "papers", "chat", "doctor", "config"))
 
 
 @pytest.mark.parametrize(
