@@ -156,6 +156,7 @@ def _session(sha256: str) -> onnxruntime.InferenceSession:
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 3
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    options.enable_cpu_mem_arena = False  # else what the longest abstract took is never given back
     return onnxruntime.InferenceSession(weights, options, providers=["CPUExecutionProvider"])
 
 

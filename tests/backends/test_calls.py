@@ -6,7 +6,7 @@ import asyncio
 import json
 import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -15,6 +15,7 @@ import pytest
 from rag_assistant import Answer, Assistant, FinalEvent, StageEvent, TextEvent
 from rag_assistant import errors as e
 from rag_assistant.backends.packing import count_tokens
+from rag_assistant.reader.base import Abstract, Reading, Stance
 from rag_assistant.settings import Settings
 
 from .chat_server import Reply, Script
@@ -30,9 +31,10 @@ def opened(assistant: Assistant, server: Script) -> Iterator[Open]:
     server.say("NOT_IN_ABSTRACTS")
     made: list[Assistant] = []
 
-    def open_with(**settings: Any) -> Assistant:
+    def open_with(reader: Any = None, **settings: Any) -> Assistant:
         given = {"backend": "openai-like", "model": "m", "base_url": server.url, **settings}
-        made.append(Assistant.open(settings=Settings.load(index=assistant.settings.index_path, **given)))
+        chosen = Settings.load(index=assistant.settings.index_path, **given)
+        made.append(Assistant.open(settings=chosen, reader=reader))
         return made[-1]
 
     yield open_with
@@ -287,9 +289,23 @@ TWIN = "For which two cases of the classifier is DisA instantiated?"
 TRUE_BUT_UNASKED = "We instantiate DisA in two cases: fixing classifier and learning classifier. [1]"
 
 
+class OnlyTheTwin:
+    """A reader to which abstracts answer one question and no other."""
+
+    name = "only-the-twin"
+    fingerprint = "only-the-twin:1"
+
+    def read(self, question: str, abstracts: Sequence[Abstract]) -> list[Reading]:
+        chance = 0.99 if question == TWIN else 0.01
+        return [Reading(chance, tuple(chance for _ in abstract.sentences)) for abstract in abstracts]
+
+    def judge(self, statements: Sequence[str], abstract: Abstract) -> list[Stance]:
+        return [Stance(0.0, 0.0, 1.0, tuple(0.0 for _ in abstract.sentences)) for _ in statements]
+
+
 def test_a_true_answer_to_another_question_is_withheld(opened: Open, server: Script) -> None:
     server.say(TRUE_BUT_UNASKED)
-    asked = opened()
+    asked = opened(reader=OnlyTheTwin())
     answer = both(asked, NEAR_MISS)
     assert answer.status == "not_in_abstracts"
     assert "backbone" in answer.looked_for
@@ -302,13 +318,13 @@ def test_a_true_answer_to_another_question_is_withheld(opened: Open, server: Scr
     assert isinstance(last, FinalEvent)
     assert last.replaced
     assert both(asked, TWIN).status == "answered"
-    trusted = both(opened(trust_model=True), NEAR_MISS)
+    trusted = both(opened(reader=OnlyTheTwin(), trust_model=True), NEAR_MISS)
     assert (trusted.status, trusted.text, trusted.draft) == ("answered", TRUE_BUT_UNASKED, "")
 
 
 def test_of_two_questions_only_the_unanswered_one_is_taken_back(opened: Open, server: Script) -> None:
     server.say(TRUE_BUT_UNASKED)
-    answer = both(opened(), f"{NEAR_MISS} {TWIN}")
+    answer = both(opened(reader=OnlyTheTwin()), f"{NEAR_MISS} {TWIN}")
     assert answer.status == "partial"
     assert answer.text.count("fixing classifier") == 1
     assert answer.text.index(TWIN) < answer.text.index("fixing classifier")
@@ -396,10 +412,7 @@ def test_an_answer_that_repeats_the_question_is_followed_by_its_sentence(opened:
 GERMAN = "Für welche beiden Fälle des Klassifikators wird DisA umgesetzt?"
 
 
-def test_a_question_in_another_language_is_the_models_to_answer(
-    opened: Open, server: Script, assistant: Assistant
-) -> None:
-    assert assistant.ask(GERMAN).status != "answered"
+def test_a_question_in_another_language_is_the_models_to_answer(opened: Open, server: Script) -> None:
     server.say("We instantiate DisA in two cases: fixing classifier and learning classifier [1].")
     answer = both(opened(), GERMAN)
     assert answer.status == "answered"
@@ -417,13 +430,9 @@ def test_an_answer_is_asked_for_in_the_language_it_can_be_checked_in(opened: Ope
     assert "in English" not in server.seen[-1][2]["messages"][1]["content"]
 
 
-def test_a_models_refusal_stands_where_the_gate_is_less_sure(
-    opened: Open, server: Script, assistant: Assistant
-) -> None:
-    unsure = "Which optimizer trains the steering functions?"
-    assert assistant.ask(unsure).status == "answered"
+def test_a_models_refusal_stands_where_the_gate_is_less_sure(opened: Open, server: Script) -> None:
     server.say("NOT_IN_ABSTRACTS")
-    answer = both(opened(fallback="extractive"), unsure)
+    answer = both(opened(fallback="extractive", reader=OnlyTheTwin()), NEAR_MISS)
     assert answer.confidence is not None
     assert answer.confidence < 0.8
     assert answer.status == "not_in_abstracts"
