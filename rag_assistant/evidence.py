@@ -59,6 +59,7 @@ class PaperEvidence:
         sentences: All sentences of the abstract.
         focused: Whether the question refers to this paper, by way of an earlier turn.
         reading: What the reader makes of the question and this paper; ``None`` where it wasn't read.
+        searched: The score of the search, about in [0, 1], where ``hit.score`` is another that it was ranked by.
     """
 
     hit: Hit
@@ -66,6 +67,12 @@ class PaperEvidence:
     sentences: tuple[EvidenceSentence, ...]
     focused: bool = False
     reading: Reading | None = None
+    searched: float | None = None
+
+    @property
+    def search_score(self) -> float:
+        """The score of the search, whatever the paper was ranked by."""
+        return self.hit.score if self.searched is None else self.searched
 
     @property
     def matches(self) -> tuple[float, ...]:

@@ -82,7 +82,7 @@ def on_topic(paper: PaperEvidence) -> bool:
 
 def matches_by_words(paper: PaperEvidence) -> bool:
     """Whether a paper is on the topic by the words of the question, or because the question refers to it."""
-    return paper.focused or paper.hit.score >= TOPIC_SCORE
+    return paper.focused or paper.search_score >= TOPIC_SCORE
 
 
 def is_near(paper: PaperEvidence) -> bool:

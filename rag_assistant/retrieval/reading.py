@@ -5,6 +5,7 @@ The weights are fitted by ``training/calibrate.py`` on questions over papers tha
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -47,30 +48,34 @@ def read(reader: Reader, question: str, papers: Sequence[PaperEvidence]) -> list
 def read_and_ranked(
     reader: Reader, question: str, papers: Sequence[PaperEvidence], k: int
 ) -> tuple[PaperEvidence, ...]:
-    """The ``k`` best papers by what search and reader say together; those that weren't read follow in their order."""
+    """The ``k`` best papers by what search and reader say together; one that wasn't read counts as
+    one that doesn't answer."""
     first = min(max(k, READ), MOST_READ)
     done = {paper.hit.paper.id: paper for paper in read(reader, question, candidates(papers, first))}
     if k <= READ and not any((confidence(paper) or 0.0) >= SURE for paper in done.values()):
         more = [paper for paper in candidates(papers, first + READ) if paper.hit.paper.id not in done]
         done |= {paper.hit.paper.id: paper for paper in read(reader, question, more)}
-    rest = [paper for paper in papers if paper.hit.paper.id not in done]
-    order = sorted(done.values(), key=lambda paper: -standing(paper))
-    ranked = [*order, *rest][:k]
-    return tuple(replace(paper, hit=replace(paper.hit, rank=rank)) for rank, paper in enumerate(ranked, start=1))
+    ranked = sorted((done.get(paper.hit.paper.id, paper) for paper in papers), key=lambda paper: -standing(paper))
+    return tuple(_placed(paper, rank) for rank, paper in enumerate(ranked[:k], start=1))
+
+
+def _placed(paper: PaperEvidence, rank: int) -> PaperEvidence:
+    hit = replace(paper.hit, rank=rank, score=1 / (1 + math.exp((8 - standing(paper)) / 4)))  # in (0, 1)
+    return replace(paper, hit=hit, searched=paper.hit.score)
 
 
 def standing(paper: PaperEvidence) -> float:
-    """How a paper that was read stands among others."""
+    """How a paper stands among others; one without a reading as if it didn't answer."""
     return sum(weight * value for weight, value in zip(WEIGHTS, signals(paper), strict=True))
 
 
 def signals(paper: PaperEvidence) -> tuple[float, float, float, float, float, float]:
-    """What the order of papers rests on, of one that was read; see ``WEIGHTS``."""
+    """What the order of papers rests on; see ``WEIGHTS``."""
     dense = paper.hit.dense or 0.0
     chances = paper.reading.sentences if paper.reading else ()
     if paper.reading is None or not chances:
-        return logit(0.0), logit(0.0), 0.0, paper.hit.score, dense, 0.0
+        return logit(0.0), logit(0.0), 0.0, paper.search_score, dense, 0.0
     best = chances.index(max(chances))
     nearest = max(sentence.cosine for sentence in paper.sentences)
     cosine = paper.sentences[best].cosine
-    return logit(paper.reading.answers), logit(chances[best]), cosine, paper.hit.score, dense, nearest
+    return logit(paper.reading.answers), logit(chances[best]), cosine, paper.search_score, dense, nearest

@@ -289,15 +289,22 @@ TWIN = "For which two cases of the classifier is DisA instantiated?"
 TRUE_BUT_UNASKED = "We instantiate DisA in two cases: fixing classifier and learning classifier. [1]"
 
 
-class OnlyTheTwin:
-    """A reader to which abstracts answer one question and no other."""
+class OnDisA:
+    """A reader that puts the paper on DisA first, and to which that answers these questions and no other."""
 
-    name = "only-the-twin"
-    fingerprint = "only-the-twin:1"
+    name = "on-disa"
+    fingerprint = "on-disa:1"
+
+    def __init__(self, *answered: str) -> None:
+        self.answered = answered
 
     def read(self, question: str, abstracts: Sequence[Abstract]) -> list[Reading]:
-        chance = 0.99 if question == TWIN else 0.01
-        return [Reading(chance, tuple(chance for _ in abstract.sentences)) for abstract in abstracts]
+        return [self._reading(question, abstract) for abstract in abstracts]
+
+    def _reading(self, question: str, abstract: Abstract) -> Reading:
+        there = any("DisA" in sentence for sentence in abstract.sentences)
+        chance = (0.99 if question in self.answered else 0.02) if there else 1e-6
+        return Reading(chance, tuple(chance for _ in abstract.sentences))
 
     def judge(self, statements: Sequence[str], abstract: Abstract) -> list[Stance]:
         return [Stance(0.0, 0.0, 1.0, tuple(0.0 for _ in abstract.sentences)) for _ in statements]
@@ -305,7 +312,7 @@ class OnlyTheTwin:
 
 def test_a_true_answer_to_another_question_is_withheld(opened: Open, server: Script) -> None:
     server.say(TRUE_BUT_UNASKED)
-    asked = opened(reader=OnlyTheTwin())
+    asked = opened(reader=OnDisA(TWIN))
     answer = both(asked, NEAR_MISS)
     assert answer.status == "not_in_abstracts"
     assert "backbone" in answer.looked_for
@@ -318,13 +325,13 @@ def test_a_true_answer_to_another_question_is_withheld(opened: Open, server: Scr
     assert isinstance(last, FinalEvent)
     assert last.replaced
     assert both(asked, TWIN).status == "answered"
-    trusted = both(opened(reader=OnlyTheTwin(), trust_model=True), NEAR_MISS)
+    trusted = both(opened(reader=OnDisA(TWIN), trust_model=True), NEAR_MISS)
     assert (trusted.status, trusted.text, trusted.draft) == ("answered", TRUE_BUT_UNASKED, "")
 
 
 def test_of_two_questions_only_the_unanswered_one_is_taken_back(opened: Open, server: Script) -> None:
     server.say(TRUE_BUT_UNASKED)
-    answer = both(opened(reader=OnlyTheTwin()), f"{NEAR_MISS} {TWIN}")
+    answer = both(opened(reader=OnDisA(TWIN)), f"{NEAR_MISS} {TWIN}")
     assert answer.status == "partial"
     assert answer.text.count("fixing classifier") == 1
     assert answer.text.index(TWIN) < answer.text.index("fixing classifier")
@@ -414,7 +421,7 @@ GERMAN = "Für welche beiden Fälle des Klassifikators wird DisA umgesetzt?"
 
 def test_a_question_in_another_language_is_the_models_to_answer(opened: Open, server: Script) -> None:
     server.say("We instantiate DisA in two cases: fixing classifier and learning classifier [1].")
-    answer = both(opened(), GERMAN)
+    answer = both(opened(reader=OnDisA(GERMAN)), GERMAN)
     assert answer.status == "answered"
     assert "fixing classifier" in answer.text
     server.say("NOT_IN_ABSTRACTS")
@@ -432,7 +439,7 @@ def test_an_answer_is_asked_for_in_the_language_it_can_be_checked_in(opened: Ope
 
 def test_a_models_refusal_stands_where_the_gate_is_less_sure(opened: Open, server: Script) -> None:
     server.say("NOT_IN_ABSTRACTS")
-    answer = both(opened(fallback="extractive", reader=OnlyTheTwin()), NEAR_MISS)
+    answer = both(opened(fallback="extractive", reader=OnDisA(TWIN)), NEAR_MISS)
     assert answer.confidence is not None
     assert answer.confidence < 0.8
     assert answer.status == "not_in_abstracts"

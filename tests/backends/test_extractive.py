@@ -312,10 +312,6 @@ def test_what_a_thing_is_isn_t_where_its_code_lies(made: Assistant) -> None:
     assert "example.org" in made.ask("Where is the code of QUARK available?").text
 
 
-def test_a_count_is_of_what_was_asked(made: Assistant) -> None:
-    assert "4,000" in made.ask("How many traces does QUARK collect?").text
-
-
 def test_a_share_needs_a_percentage(made: Assistant) -> None:
     assert "12%" in made.ask("By what percentage do the yields of grinding grain rise?").text
     assert made.ask("What percentage of unread keys does QUARK drop?").status == "not_in_abstracts"
