@@ -190,12 +190,12 @@ class Inventing(Reversing):
 
 
 def _reranked(assistant: Assistant, rerank: Any, k: int = 19) -> tuple[Hit, ...]:
-    with Assistant.open(assistant.settings.index_path, rerank=rerank) as reordered:
+    with Assistant.open(assistant.settings.index_path, rerank=rerank, reader="none") as reordered:
         return reordered.search("robust learning", k=k)
 
 
 def test_a_reranker_reorders(assistant: Assistant) -> None:
-    plain = [hit.paper.id for hit in assistant.search("robust learning", k=19)]
+    plain = [hit.paper.id for hit in _reranked(assistant, None)]
     hits = _reranked(assistant, Reversing())
     assert [hit.paper.id for hit in hits] == plain[::-1]
     assert [hit.rank for hit in hits] == list(range(1, 20))
@@ -203,7 +203,7 @@ def test_a_reranker_reorders(assistant: Assistant) -> None:
 
 
 def test_a_reranker_may_drop_and_is_found_by_name(assistant: Assistant) -> None:
-    plain = [hit.paper.id for hit in assistant.search("robust learning", k=2)]
+    plain = [hit.paper.id for hit in _reranked(assistant, None, k=2)]
     assert [hit.paper.id for hit in _reranked(assistant, Dropping())] == plain
     hits = _reranked(assistant, "llama_index.core.postprocessor:LongContextReorder")
     assert {hit.paper.id for hit in hits} == {paper.id for paper in assistant.papers()}
