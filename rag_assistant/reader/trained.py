@@ -16,8 +16,6 @@ from rag_assistant.reader.base import Abstract, Reading, Stance
 from rag_assistant.reader.tokens import Window, question_ids, windows
 
 if TYPE_CHECKING:
-    from concurrent.futures import Future
-
     import numpy as np
     import onnxruntime
     from numpy.typing import NDArray
@@ -40,7 +38,7 @@ class _Seen(NamedTuple):
 class TrainedReader:
     """Reads an abstract once and keeps it encoded, for the next question about it. Thread-safe.
 
-    Making the first one in a process begins to load the network, which all share; the first use waits for that.
+    The network is loaded at the first use in a process, and shared by all.
 
     Raises:
         ReaderError: At the first use, the weights are missing or aren't the ones expected.
@@ -48,9 +46,6 @@ class TrainedReader:
 
     name = "trained"
     fingerprint = f"reader:{MODEL_SHA256[:16]}"
-
-    def __init__(self) -> None:
-        self._loaded, self._kept, self._lock = _shared(MODEL_SHA256)
 
     def read(self, question: str, abstracts: Sequence[Abstract]) -> list[Reading]:
         """One question against several abstracts, in their order; the best window of a long one counts."""
@@ -99,16 +94,17 @@ class TrainedReader:
         return whole[0], sentences[0], stances[0]
 
     def _encoded(self, abstract: Abstract) -> tuple[_Seen, ...]:
-        with self._lock:
-            if abstract in self._kept:
-                self._kept.move_to_end(abstract)
-                return self._kept[abstract]
+        _, kept, lock = _shared(MODEL_SHA256)
+        with lock:
+            if abstract in kept:
+                kept.move_to_end(abstract)
+                return kept[abstract]
         sentences = [_valid(sentence) for sentence in abstract.sentences]
         seen = tuple(self._encode(window) for window in windows(_valid(abstract.title), sentences))
-        with self._lock:
-            self._kept[abstract] = seen
-            if len(self._kept) > _KEPT:
-                self._kept.popitem(last=False)
+        with lock:
+            kept[abstract] = seen
+            if len(kept) > _KEPT:
+                kept.popitem(last=False)
         return seen
 
     def _encode(self, window: Window) -> _Seen:
@@ -124,23 +120,15 @@ class TrainedReader:
 
     @property
     def _session(self) -> onnxruntime.InferenceSession:
-        return self._loaded.result()
+        return _shared(MODEL_SHA256)[0]
 
 
 @cache
 def _shared(
     sha256: str,
-) -> tuple[Future[onnxruntime.InferenceSession], OrderedDict[Abstract, tuple[_Seen, ...]], threading.Lock]:
-    """The network on its way, what it has encoded, and the lock of that: once a process, as weights of 27 MB should."""
-    from concurrent.futures import ThreadPoolExecutor
-
-    # Two threads that begin to import numpy at once get half of it, and both fail: it must be whole before.
-    import numpy  # noqa: F401
-
-    loader = ThreadPoolExecutor(1, thread_name_prefix="reader")
-    loaded = loader.submit(_session, sha256)
-    loader.shutdown(wait=False)
-    return loaded, OrderedDict(), threading.Lock()
+) -> tuple[onnxruntime.InferenceSession, OrderedDict[Abstract, tuple[_Seen, ...]], threading.Lock]:
+    """The network, what it has encoded, and the lock of that: once a process, as weights of 27 MB should."""
+    return _session(sha256), OrderedDict(), threading.Lock()
 
 
 def _session(sha256: str) -> onnxruntime.InferenceSession:
