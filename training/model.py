@@ -2,7 +2,7 @@
 
 A question's tokens see the abstract at every layer, the abstract's tokens see only each other (the split of MORES, Gao
 et al., EMNLP 2020). So one encoded abstract serves any number of questions: training reads a dozen for the price of
-two, and answering reads the second question about a paper in a tenth of the time of the first.
+two, and answering reads a second question about a paper much sooner than the first.
 """
 
 from __future__ import annotations
