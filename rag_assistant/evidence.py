@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from rag_assistant.reader.base import Reading
 from rag_assistant.types import Hit, Passage
@@ -82,6 +83,19 @@ class PaperEvidence:
 
 
 @dataclass(frozen=True, slots=True)
+class Corrections:
+    """Words that occur in no paper, as they were written, with the papers' nearest.
+
+    Attributes:
+        made: Read as the papers' word.
+        offered: Left as they are: nearly the papers' word, but perhaps another.
+    """
+
+    made: Mapping[str, str] = field(default_factory=dict)
+    offered: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class Evidence:
     """All that a question's answer may rest on.
 
@@ -89,13 +103,13 @@ class Evidence:
         words: The question's content words.
         papers: Best first.
         considered: How many papers were in reach of the question, after filters.
-        corrections: Words of the question that were taken for misspelt, with what they were read as.
+        corrections: Words of the question that may be misspelt.
     """
 
     words: tuple[QuestionWord, ...]
     papers: tuple[PaperEvidence, ...]
     considered: int
-    corrections: tuple[tuple[str, str], ...] = ()
+    corrections: Corrections = Corrections()
 
 
 def coverage(words: tuple[QuestionWord, ...], matches: tuple[float, ...]) -> float:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import math
 import threading
 from importlib.resources import files
 from pathlib import Path
@@ -12,6 +14,7 @@ from hypothesis import strategies as st
 
 from rag_assistant import Assistant
 from rag_assistant.errors import PluginError, ReaderError
+from rag_assistant.loaders.load import load_papers
 from rag_assistant.reader import trained
 from rag_assistant.reader.base import Abstract, Reading, Stance
 from rag_assistant.reader.tokens import ABSTRACT_TOKENS, QUESTION_TOKENS, question_ids, windows
@@ -29,6 +32,11 @@ COATING = Abstract(
 
 
 READER = TrainedReader()
+ROOT = Path(__file__).parent.parent
+
+
+def logistic(logit: float) -> float:
+    return 1 / (1 + math.exp(-logit))
 
 
 @pytest.fixture
@@ -122,6 +130,27 @@ def test_other_weights_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ReaderError, match="aren't the ones expected") as caught:
         TrainedReader().read("What?", [COATING])
     assert "pip install" in caught.value.hint
+
+
+def test_eight_bits_say_what_the_trained_weights_said(reader: TrainedReader) -> None:
+    """Of every bundled abstract; the stored values are those of ``training.export --check``."""
+    papers = {paper.id: paper for paper in load_papers(ROOT / "corpus").papers}
+    rows = json.loads((Path(__file__).parent / "reader-fp32.json").read_text())
+    off: list[float] = []
+    for row in rows:
+        paper = papers[row["paper"]]
+        abstract = Abstract(paper.title, tuple(paper.abstract.split(". ")))
+        [reading] = reader.read(row["asked"], [abstract])
+        [stance] = reader.judge([row["asked"]], abstract)
+        off.append(reading.answers - logistic(row["whole"]))
+        off += [one - logistic(other) for one, other in zip(reading.sentences, row["sentences"], strict=True)]
+        off += [
+            one - other
+            for one, other in zip((stance.supported, stance.contradicted, stance.unsaid), row["stance"], strict=True)
+        ]
+    assert len(rows) == 3 * len(papers)
+    assert sum(map(abs, off)) / len(off) < 0.02
+    assert max(map(abs, off)) < 0.25
 
 
 def test_the_weights_are_small_enough_to_ship() -> None:

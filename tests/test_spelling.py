@@ -8,11 +8,13 @@ from rag_assistant import Assistant, Paper
 from rag_assistant.retrieval.spelling import Spelling
 
 PAPER = Paper("p", "Byzantine Robustness", "We study aggregation, regularisation and Kolmogorov complexity of clients.")
-WORDS = {"byzantine", "robustness", "study", "aggregation", "regularisation", "kolmogorov", "complexity", "clients"}
 
 
-def corrections(text: str) -> dict[str, str]:
-    return Spelling([PAPER]).corrections(text, lambda word: word.lower() in WORDS)
+def corrections(text: str, paper: Paper = PAPER) -> dict[str, str]:
+    words = {word.lower().strip(".,") for word in f"{paper.title} {paper.abstract}".split()}
+    found = Spelling([paper]).corrections(text, lambda word: word.lower() in words)
+    assert not found.offered
+    return dict(found.made)
 
 
 @pytest.mark.parametrize(
@@ -47,6 +49,33 @@ def test_a_misspelt_word_is_read_as_the_papers_word(wrong: str, right: str) -> N
 )
 def test_the_rest_is_left_alone(text: str) -> None:
     assert corrections(text) == {}
+
+
+OPPOSITES = Paper(
+    "o", "Supervised learning", "Irreversibly nonconcave training with equivariant, smooth, biased, bounded operations."
+)
+
+
+@pytest.mark.parametrize(
+    "word",
+    ["unsupervised", "unlearning", "reversible", "retraining", "concave", "nonsmooth", "unbiased", "nonequivariant"],
+)
+def test_a_word_is_not_misspelt_because_the_papers_have_one_like_it(word: str) -> None:
+    assert corrections(f"What is {word} here?", OPPOSITES) == {}
+
+
+@pytest.mark.parametrize("word", ["unsupervisd", "unbiaesd", "unbouned", "revrsible"])
+def test_no_repair_adds_or_drops_a_prefix_that_negates(word: str) -> None:
+    found = Spelling([OPPOSITES]).corrections(word, lambda _: False)
+    assert not found.made
+    assert not any(right.startswith("ir") for right in found.offered.values())
+
+
+def test_a_word_that_may_be_another_is_offered() -> None:
+    paper = Paper("p", "Quantisation", "Vectors are quantised.")
+    found = Spelling([paper]).corrections("What is qantisering?", lambda _: False)
+    assert not found.made
+    assert found.offered == {"qantisering": "quantised"} or not found.offered
 
 
 def test_each_word_is_told_once_as_written() -> None:

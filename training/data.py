@@ -33,7 +33,7 @@ class Item:
     answers: frozenset[int]
     stance: str = ""  # one of STANCES, for a statement
     without: frozenset[int] = frozenset()
-    group: int = -1  # the same for one question put to several abstracts
+    group: int = -1  # the same for one question put to several abstracts, or to one with its answer taken out
 
 
 @dataclass
@@ -147,10 +147,11 @@ class Packs:
         own = own[:9]
         items = []
         for k, item in own:
-            items.append(replace(self.faded(item, paper), group=hash((key, k)) if item.answers else -1))
+            group = hash((key, k)) if item.answers else -1
+            items.append(replace(self.faded(item, paper), group=group))
             if item.answers and rng.random() < (0.6 if not item.stance else 0.25):
                 stance = "unsaid" if item.stance else ""
-                taken = replace(item, answers=frozenset(), without=item.answers, stance=stance)
+                taken = replace(item, answers=frozenset(), without=item.answers, stance=stance, group=group)
                 if len(item.answers) < len(paper.abstract.sentences):
                     items.append(self.faded(taken, paper))
         others = [

@@ -8,6 +8,7 @@ two, and answering reads a second question about a paper much sooner than the fi
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -21,8 +22,8 @@ from rag_assistant.reader.tokens import QUESTION_TOKENS
 class Encoded(NamedTuple):
     """An abstract as questions see it, for a batch of ``b`` abstracts of up to ``t`` tokens."""
 
-    keys: Tensor  # [layers, b, heads, t, width]
-    values: Tensor  # [layers, b, heads, t, width]
+    keys: Sequence[Tensor]  # of each layer, [b, heads, t, width]
+    values: Sequence[Tensor]  # of each layer, [b, heads, t, width]
     states: Tensor  # [b, t, hidden], of the last layer
     words: Tensor  # [b, t, hidden], word embeddings
 
@@ -83,7 +84,7 @@ class Reader(nn.Module):
             x = layer.after(x, scores.softmax(-1) @ v)
             keys.append(k)
             values.append(v)
-        return Encoded(torch.stack(keys), torch.stack(values), x, words)
+        return Encoded(keys, values, x, words)
 
     def read(self, seen: Encoded, ids: Tensor, mask: Tensor, visible: Tensor, members: Tensor) -> Verdict:
         """Reads questions against encoded abstracts.

@@ -173,7 +173,12 @@ class Run:
                 self._record.confidences.append(max(sure))
             if not self.retriever.judges:
                 self._record.notices.append(UNJUDGED)
-        self._record.notices += [f"Read “{wrong}” as “{right}”." for wrong, right in evidence.corrections]
+        corrections = evidence.corrections
+        self._record.notices += [f"Read “{wrong}” as “{right}”." for wrong, right in corrections.made.items()]
+        self._record.notices += [
+            f"No paper has “{word}”. If you meant “{other}”, ask with that."
+            for word, other in corrections.offered.items()
+        ]
         self._record.grounder.evidence = evidence
         yield HitsEvent(hits_of(evidence)[: self._hit_limit(form)])
         refusal = early_refusal(form, alone, evidence, model=isinstance(self.backend, Rewrites))

@@ -20,10 +20,11 @@ if TYPE_CHECKING:
     import onnxruntime
     from numpy.typing import NDArray
 
-MODEL_SHA256 = "18b33a5a844b107cd0c334bfbfe81d00960cbb44ef23b66a35fc25ab955072ef"
+MODEL_SHA256 = "ce9b7fed3eb5651ad18e6c89340c26ad74f4ea274669385f806f30fc91229f9a"
 _REINSTALL = "run: pip install --force-reinstall rag-assistant"
 _KEPT = 32
-_ENCODED = ("keys", "values", "states", "words")
+_LAYERS, _HEADS, _HIDDEN = 6, 12, 384
+_ENCODED = (*(f"{kind}_{k}" for kind in ("keys", "values") for k in range(_LAYERS)), "states", "words")
 _VERDICT = ("whole", "sentences", "stance")
 
 
@@ -86,9 +87,7 @@ class TrainedReader:
         for row, question in enumerate(asked):
             ids[0, row, : len(question)] = question
             mask[0, row, : len(question)] = 1
-        feeds: dict[str, Any] = {
-            f"{name}_in": array.astype(np.float32) for name, array in zip(_ENCODED, seen.arrays, strict=True)
-        }
+        feeds: dict[str, Any] = {f"{name}_in": array for name, array in zip(_ENCODED, seen.arrays, strict=True)}
         feeds |= {"ids": ids[0, :1, :2], "asked": ids, "asked_mask": mask, "members": seen.members}
         whole, sentences, stances = self._session.run(list(_VERDICT), feeds, _only_asked())
         return whole[0], sentences[0], stances[0]
@@ -112,7 +111,6 @@ class TrainedReader:
 
         ids = np.array([window.ids], np.int64)
         arrays = self._session.run(list(_ENCODED), {"ids": ids, **_nothing()}, _only_asked())
-        arrays = [array.astype(np.float16) for array in arrays]  # half the memory, and nothing lost that shows
         members = np.zeros((1, len(window.spans), len(window.ids)), np.float32)
         for row, (start, end) in enumerate(window.spans):
             members[0, row, start:end] = 1
@@ -161,17 +159,10 @@ def _nothing() -> dict[str, Any]:
     """Stand-ins for the inputs of the half that isn't computed."""
     import numpy as np
 
-    heads, state = np.zeros((6, 1, 12, 1, 32), np.float32), np.zeros((1, 1, 384), np.float32)
+    heads, state = (np.zeros(shape, np.float16) for shape in ((1, _HEADS, 1, _HIDDEN // _HEADS), (1, 1, _HIDDEN)))
     one = np.ones((1, 1, 1), np.float32)
-    return {
-        "keys_in": heads,
-        "values_in": heads,
-        "states_in": state,
-        "words_in": state,
-        "asked": one.astype(np.int64),
-        "asked_mask": one,
-        "members": one,
-    }
+    encoded = {f"{name}_in": state if name in ("states", "words") else heads for name in _ENCODED}
+    return {**encoded, "asked": one.astype(np.int64), "asked_mask": one, "members": one}
 
 
 def _spread(seen: _Seen, logits: Any, count: int) -> tuple[float, ...]:

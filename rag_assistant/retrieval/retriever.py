@@ -88,9 +88,9 @@ class Retriever:
         corrections = self._spelling.corrections(
             query.text, lambda word: self._index.document_frequency(stem(word)) > 0
         )
-        if corrections:
-            pattern = re.compile(rf"\b(?:{'|'.join(map(re.escape, corrections))})\b")
-            query = replace(query, text=pattern.sub(lambda match: corrections[match[0]], query.text))
+        if corrections.made:
+            pattern = re.compile(rf"\b(?:{'|'.join(map(re.escape, corrections.made))})\b")
+            query = replace(query, text=pattern.sub(lambda match: corrections.made[match[0]], query.text))
         encoded = self._embedder.encode_question(query.text)
         words, vectors = self._question_words(query, encoded)
         candidates = self._candidates(query, encoded.vector, allowed, 500 if scan else CANDIDATES)
@@ -98,7 +98,7 @@ class Retriever:
             return Evidence(words, (), considered)
 
         scores = Scores(candidates, words, [stem(word.text) for word in words], encoded, vectors, query.focus)
-        return Evidence(words, self._top(query, scores, k), considered, tuple(corrections.items()))
+        return Evidence(words, self._top(query, scores, k), considered, corrections)
 
     @property
     def judges(self) -> bool:

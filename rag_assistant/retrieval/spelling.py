@@ -4,15 +4,47 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from difflib import get_close_matches
+from difflib import SequenceMatcher, get_close_matches
+from functools import cache
 
+from rag_assistant.evidence import Corrections
 from rag_assistant.retrieval.background import is_common
 from rag_assistant.types import Paper
 
 _WORD = re.compile(r"[^\W\d_]{4,}")
 _LIKENESS = 0.8
+_SURE = 0.88
 _MAX_WORDS = 12
 """How many unknown words are looked up; a text with more isn't misspelt but in another language."""
+_NEGATING = ("anti", "dis", "il", "im", "in", "ir", "mis", "non", "un")
+_PREFIXES = (*_NEGATING, "de", "hyper", "inter", "meta", "multi", "over", "post", "pre", "re", "sub", "super", "under")
+
+
+@cache
+def _is_word(word: str) -> bool:
+    """Whether it is an English word, or one after a prefix, in lower case."""
+    if is_common(word) or word in _dictionary():
+        return True
+    rests = (word.removeprefix(prefix) for prefix in _PREFIXES if word.startswith(prefix))
+    return any(len(rest) > 3 and (is_common(rest) or rest in _dictionary()) for rest in rests)
+
+
+@cache
+def _dictionary() -> frozenset[str]:
+    from spellchecker import SpellChecker  # takes a moment to load
+
+    return frozenset(SpellChecker().word_frequency.words())
+
+
+def _negated(word: str, other: str) -> bool:
+    """Whether one of the two is the other, or nearly, after a prefix that negates."""
+    return any(
+        long.startswith(prefix)
+        and not short.startswith(prefix)
+        and SequenceMatcher(None, long.removeprefix(prefix), short).ratio() >= _LIKENESS
+        for long, short in ((word, other), (other, word))
+        for prefix in _NEGATING
+    )
 
 
 class Spelling:
@@ -22,11 +54,12 @@ class Spelling:
         self._papers = papers
         self._words: list[str] | None = None
 
-    def corrections(self, text: str, occurs: Callable[[str], bool]) -> dict[str, str]:
-        """Words of ``text`` that are most likely misspelt, with what they are read as.
+    def corrections(self, text: str, occurs: Callable[[str], bool]) -> Corrections:
+        """Words of ``text`` that are most likely misspelt, with what the papers have instead.
 
-        A word is looked up if it is no common English word, no name (capitals beyond the first letter) and occurs in no
-        paper; it is replaced only by a word that is nearly the same.
+        A word is looked up if it is no English word, no name (capitals beyond the first letter) and occurs in no paper.
+        It is replaced by a word that begins alike and is nearly the same; one that is only similar is offered. Neither
+        adds or drops a prefix that negates.
 
         Args:
             text: The question.
@@ -37,10 +70,18 @@ class Spelling:
             for word in dict.fromkeys(_WORD.findall(text))
             if word[1:].islower() and word.isascii() and not is_common(word.lower()) and not occurs(word)
         ]
-        if not unknown or len(unknown) > _MAX_WORDS:
-            return {}
-        found = {word: get_close_matches(word.lower(), self._vocabulary(), n=1, cutoff=_LIKENESS) for word in unknown}
-        return {word: close[0] for word, close in found.items() if close}
+        made: dict[str, str] = {}
+        offered: dict[str, str] = {}
+        if len(unknown) > _MAX_WORDS:
+            return Corrections(made, offered)
+        for word in unknown:
+            written = word.lower()
+            close = get_close_matches(written, self._vocabulary(), n=1, cutoff=_LIKENESS)
+            if not close or _is_word(written) or _negated(written, close[0]):
+                continue
+            sure = written[0] == close[0][0] and SequenceMatcher(None, close[0], written).ratio() >= _SURE
+            (made if sure else offered)[word] = close[0]
+        return Corrections(made, offered)
 
     def _vocabulary(self) -> list[str]:
         if self._words is None:

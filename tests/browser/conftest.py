@@ -81,7 +81,7 @@ def seen() -> Seen:
 @pytest.fixture
 def context(browser: Any, seen: Seen) -> Iterator[Any]:
     made = browser.new_context(viewport={"width": 1280, "height": 860}, reduced_motion="reduce")
-    made.set_default_timeout(15_000)
+    made.set_default_timeout(60_000)  # never waited out where the machine is quick enough
     yield watched(made, seen)
     made.close()
 
