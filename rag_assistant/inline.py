@@ -13,14 +13,12 @@ from html import escape as _escape
 from itertools import pairwise
 
 from rag_assistant.render import clean, safe_url
-from rag_assistant.sentences import protected_spans
+from rag_assistant.sentences import MONEY, protected_spans
 
 Linker = Callable[[str], str]
 """Turns the text of a marker, such as ``[1, 2]``, into HTML, or returns an empty string to leave it as text."""
 
 _DELIMITERS = (("$$", "$$", True), ("\\[", "\\]", True), ("\\(", "\\)", False), ("$", "$", False))
-# "$5 a token against 6$" is money: it starts with a number and goes on in words, with nothing that only TeX has.
-_MONEY = re.compile(r"\$\d[\d.,]*[^$\\^_={}]*\s[a-z]{2,}[^$\\^_={}]*\$", re.DOTALL)
 _EMPHASIS = (
     (re.compile(r"(\*\*)(?=\S)[^*]+?(?<=\S)(\*\*)"), "strong"),
     (re.compile(r"(?<![\w*\\])(\*)(?=[^\s*])[^*\n]*?(?<=[^\s*])(\*)(?![\w*])"), "em"),
@@ -128,7 +126,7 @@ def _atoms(text: str, link: Linker | None, addresses: bool) -> list[tuple[int, i
 def _atom(source: str, addresses: bool) -> str:
     for left, right, display in _DELIMITERS:
         if source.startswith(left) and source.endswith(right) and len(source) > len(left) + len(right):
-            if left == "$" and _MONEY.fullmatch(source):
+            if left == "$" and MONEY.fullmatch(source):
                 return ""
             tex = escape(source[len(left) : -len(right)])
             return f'<span class="math" data-tex="{tex}" data-display="{int(display)}">{escape(source)}</span>'

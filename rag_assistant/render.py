@@ -1,4 +1,4 @@
-"""An answer as plain text, as Markdown with references, and its papers as BibTeX. Standard library only.
+"""An answer as plain text, as Markdown with references, and its papers as BibTeX. No library but what `tex` needs.
 
 Papers and models are not trusted: what they wrote is shown, but it can't steer a terminal, load a remote image or
 break out of a BibTeX field.
@@ -7,10 +7,13 @@ break out of a BibTeX field.
 from __future__ import annotations
 
 import re
+import string
 import textwrap
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from urllib.parse import quote
 
+from rag_assistant.tex import to_tex, words_to_tex
 from rag_assistant.types import Answer, Citation, Excerpt, Paper, Statement, Verification
 
 # C0 controls become their visible pictures (ESC is ␛), so that a quote still shows what the abstract holds.
@@ -20,6 +23,12 @@ _HIDDEN = re.compile("[\x80-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud8
 _MATH = re.compile(r"(?<!\\)\$[^$]+(?<!\\)\$")
 _URL = re.compile(r"https?://[^\s<>\"'\\^`{|}\x00-\x20\x7f-\x9f]+\Z", re.IGNORECASE)
 _BRACKET, _ESCAPED = r"(?<!\\)([\[\]])", r"\\\1"
+_KEYLESS = re.compile(r"[^A-Za-z0-9:/_.+-]+")
+# "A and B" would be two people, "others" nobody; of "Acme, Inc." the first name would be "Inc.".
+_NOT_SPLIT = re.compile(r"(?:^|\s)and(?:\s|$)|^others$|,\s*(?:inc|ltd|llc|corp|co|gmbh)\.?$", re.IGNORECASE)
+# BibTeX makes initials and labels of bytes, which would cut these; TeX sets the same for both.
+_IN_NAMES = str.maketrans({"“": "``", "”": "''", "‘": "`", "’": "'", "–": "--", "—": "---"})
+_SUFFIXED = re.compile(r"[^\s{},]+,? (?:[JS]r\.?|I{2,3}|IV)$")
 _STATUS_NOTE = {"unsupported": "not supported", "uncited": "no source"}
 
 CLOSEST = "The closest words, which may not answer"
@@ -148,10 +157,10 @@ def to_bibtex(papers: Iterable[Paper]) -> str:
     """One BibTeX entry a paper, in the order given; keys are the papers' ids, made unique.
 
     A paper with a venue is an ``@inproceedings``, or an ``@article`` when the venue is a journal by its name; one
-    without is a ``@misc``. TeX in titles is kept as long as its braces balance.
+    without is a ``@misc``. Whatever the papers hold, it compiles, as :mod:`rag_assistant.tex` says, and shows it.
     """
-    used: set[str] = set()
-    return "\n".join(_entry(paper, _key(paper, used)) for paper in papers)
+    papers = list(papers)
+    return "\n".join(map(_entry, papers, _keys([paper.id for paper in papers])))
 
 
 def _wrapped(text: str, width: int | None, indent: str = "") -> str:
@@ -198,15 +207,22 @@ def _reference(citation: Citation) -> str:
     return f"{citation.number}. {_linked(citation.paper)}\n{quotes}"
 
 
-def _key(paper: Paper, used: set[str]) -> str:
-    ascii_id = unicodedata.normalize("NFKD", paper.id).encode("ascii", "ignore").decode()
-    base = re.sub(r"[^A-Za-z0-9:_.+-]+", "-", ascii_id).strip("-") or "paper"
-    key, number = base, 1
-    while key.lower() in used:
-        number += 1
-        key = f"{base}-{number}"
-    used.add(key.lower())
-    return key
+def _keys(ids: Sequence[str]) -> list[str]:
+    """A key for each id: the id itself where it is one, else what can stay of it; unique whatever the case."""
+    keys = [_KEYLESS.sub("-", _ascii(paper_id)).strip("-") for paper_id in ids]
+    keys = ["paper" if key in {"", "0"} else key for key in keys]  # Biber takes "0" for none
+    used: set[str] = set()
+    for place in sorted(range(len(keys)), key=lambda place: keys[place] != ids[place]):
+        base, number = keys[place], 1
+        while keys[place].lower() in used:
+            number += 1
+            keys[place] = f"{base}-{number}"
+        used.add(keys[place].lower())
+    return keys
+
+
+def _ascii(text: str) -> str:
+    return unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode()
 
 
 def _entry(paper: Paper, key: str) -> str:
@@ -214,46 +230,36 @@ def _entry(paper: Paper, key: str) -> str:
     journal = bool(re.search(r"\b(journal|transactions|letters|JMLR|TMLR)\b", venue, re.IGNORECASE))
     kind = ("article" if journal else "inproceedings") if venue else "misc"
     fields = {
-        "title": f"{{{_tex(paper.title)}}}",
-        "author": " and ".join(_author(name) for name in paper.authors),
-        "journal" if journal else "booktitle": _tex(venue),
+        "title": f"{{{to_tex(_typeset(paper.title))}}}",
+        "author": " and ".join(filter(None, map(_author, paper.authors))),
+        "journal" if journal else "booktitle": to_tex(_typeset(venue)),
         "year": str(paper.year) if paper.year is not None else "",
-        "doi": _braceless(paper.doi or ""),
-        "url": _braceless(safe_url(paper.url)),
+        "doi": _verbatim(paper.doi or ""),
+        "url": _verbatim(safe_url(paper.url)),
     }
     lines = [f"  {name} = {{{value}}}," for name, value in fields.items() if value.strip("{} ")]
     return "\n".join([f"@{kind}{{{key},", *lines, "}", ""])
 
 
 def _author(name: str) -> str:
-    tex = _tex(name)
-    return f"{{{tex}}}" if re.search(r"\band\b", tex, re.IGNORECASE) else tex
+    """A name that BibTeX takes for one, split into first and last names as its own rules have it."""
+    name = _typeset(name).translate(_IN_NAMES)
+    parts = [part.strip() for part in name.split(",")]
+    if _NOT_SPLIT.search(name) or len(parts) > 3 or (len(parts) > 1 and not all(parts)):
+        return f"{{{words_to_tex(name)}}}"
+    # Braces hold together what is in braces, or a suffix and its name, and hide brackets, which would end a label.
+    name = _SUFFIXED.sub(r"{\g<0>}", name)
+    return "".join(
+        f"{{{words_to_tex(piece.strip('{}'))}}}" if i % 2 else words_to_tex(piece)
+        for i, piece in enumerate(re.split(r"((?<![^\s-])\{[^{}\\]+\}|[\[\]])", name))
+    )
 
 
-def _tex(text: str) -> str:
-    """Text as the content of a BibTeX field: braces balance; what TeX acts on is escaped outside mathematics."""
-    text = one_line(text)
-    if not _balanced(text):
-        text = _braceless(text)
-    if text.endswith("\\"):  # it would escape the field's closing brace
-        text = text.rstrip("\\") + r"\textbackslash"
-    pieces = re.split(f"({_MATH.pattern})", text)
-    return "".join(piece if i % 2 else _tex_prose(piece) for i, piece in enumerate(pieces))
+def _typeset(text: str) -> str:
+    """On one line, without the characters that only act; nothing stands for them, since TeX has no picture of ␛."""
+    return " ".join(_HIDDEN.sub("", " ".join(text.split()).translate(dict.fromkeys(_VISIBLE))).split())
 
 
-def _tex_prose(text: str) -> str:
-    escaped = re.sub(r"(?<!\\)([&%#_$])", r"\\\1", text)
-    return re.sub(r"(?<!\\)\^", r"\\^{}", escaped)
-
-
-def _braceless(text: str) -> str:
-    return re.sub(r"[{}]", "", one_line(text))
-
-
-def _balanced(text: str) -> bool:
-    depth = 0
-    for character in text:
-        depth += (character == "{") - (character == "}")
-        if depth < 0:
-            return False
-    return depth == 0
+def _verbatim(text: str) -> str:
+    """Of an address or DOI, which styles set verbatim: what would end the field, or isn't ASCII, percent-encoded."""
+    return quote(one_line(text), safe="".join(set(string.punctuation) - set("{}\\")))

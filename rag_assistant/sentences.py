@@ -37,6 +37,10 @@ _WHOLE = {
 }
 _FINAL_FAILURES = frozenset({"round", "square"})
 
+MONEY = re.compile(r"\$\d[\d.,]*[^$\\^_={}]*\s[a-z]{2,}[^$\\^_={}]*\$", re.DOTALL)
+"""What stands between dollars but is no formula, as in "$5 a token against 6$": it starts with a number and goes on in
+words, with nothing that only TeX has."""
+
 
 def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())

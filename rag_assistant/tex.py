@@ -1,0 +1,198 @@
+r"""Text as LaTeX that compiles, whatever the text holds.
+
+What is written needs T1 fonts (``\usepackage[T1]{fontenc}``), amsmath and amssymb at most; scripts other than Latin and
+Greek stay as they are and need LuaLaTeX or XeLaTeX. Commands are written out of tables, never handed through: a title
+can't read a file or define a command where it is typeset.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from functools import cache
+from string import ascii_letters
+from typing import Any
+
+from rag_assistant.sentences import MONEY, protected_spans
+
+
+def _pairs(text: str) -> dict[str, str]:
+    words = text.split()
+    return dict(zip(words[::2], words[1::2], strict=True))
+
+
+_SPECIAL = {character: f"\\{character}" for character in "&%$#_{}"} | {
+    "\\": r"{\textbackslash}",
+    "~": r"{\textasciitilde}",
+    "^": r"{\textasciicircum}",
+    "<": r"{\ensuremath{<}}",
+    ">": r"{\ensuremath{>}}",
+    "|": r"{\ensuremath{|}}",
+}
+_LETTERS = _pairs("ß ss ø o Ø O æ ae Æ AE œ oe Œ OE ł l Ł L đ dj Đ DJ ð dh Ð DH þ th Þ TH ŋ ng Ŋ NG ı i ȷ j")
+_ACCENTS = _pairs(
+    "\u0300 ` \u0301 ' \u0302 ^ \u0303 ~ \u0304 = \u0306 u \u0307 . \u0308 \" \u030a r \u030b H \u030c v"
+    " \u0323 d \u0327 c \u0328 k \u0331 b"
+)
+_SIGNS = _pairs(
+    """
+    α alpha β beta γ gamma δ delta ϵ epsilon ε varepsilon ζ zeta η eta θ theta ϑ vartheta ι iota κ kappa λ lambda μ mu
+    ν nu ξ xi π pi ρ rho ϱ varrho σ sigma ς varsigma τ tau υ upsilon ϕ phi φ varphi χ chi ψ psi ω omega
+    Γ Gamma Δ Delta Θ Theta Λ Lambda Ξ Xi Π Pi Σ Sigma Υ Upsilon Φ Phi Ψ Psi Ω Omega
+    ℓ ell ∞ infty ∂ partial ∇ nabla ∑ sum ∏ prod ∫ int √ surd ± pm ∓ mp × times ÷ div ∘ circ ∗ ast ⋆ star ⋅ cdot
+    ⊕ oplus ⊗ otimes ⊙ odot ∪ cup ∩ cap ∖ setminus ∧ wedge ∨ vee ¬ neg ∀ forall ∃ exists ∅ emptyset ∈ in ∉ notin ∋ ni
+    ⊂ subset ⊃ supset ⊆ subseteq ⊇ supseteq ≤ leq ≥ geq ≪ ll ≫ gg ≠ neq ≈ approx ≃ simeq ≅ cong ≡ equiv ∼ sim ∝ propto
+    ≺ prec ≻ succ ≲ lesssim ≳ gtrsim ⊥ perp ∥ parallel ∣ mid ⊢ vdash → rightarrow ← leftarrow ↔ leftrightarrow
+    ⇒ Rightarrow ⇐ Leftarrow ⇔ Leftrightarrow ↦ mapsto ↑ uparrow ↓ downarrow ⟨ langle ⟩ rangle ⌊ lfloor ⌋ rfloor
+    ⌈ lceil ⌉ rceil ⋯ cdots ′ prime □ square △ triangle ♯ sharp ♭ flat ⊤ top
+    """
+)
+_TEX = {character: f"{{\\{name}}}" for character, name in _LETTERS.items()} | {
+    character: f"{{\\ensuremath{{\\{name}}}}}" for character, name in _SIGNS.items()
+}
+_CHARACTERS = {name: character for character, name in (_LETTERS | _SIGNS).items()} | _pairs(
+    "to → gets ← iff ⇔ le ≤ ge ≥ ne ≠ land ∧ lor ∨ lnot ¬ aa å AA Å"
+)
+_MARKS = {accent: mark for mark, accent in _ACCENTS.items()}
+
+_PIECE = re.compile(
+    r"""\\(?P<escaped>[&%$#_{}])
+      | (?P<open>\{)? \\(?P<accent>[`'^"~=.]|[uvHcdkbr](?![A-Za-z])) \s*\{?\\?(?P<letter>[A-Za-z])\}? (?(open)\})
+      | \\(?P<style>emph|text(?:bf|it|rm|sc|sf|tt))\{(?P<styled>[^{}\\$]*)\}
+      | \\(?P<name>[A-Za-z]+)(?:\{\})?
+      | (?P<greek>[\u0370-\u03ff\u1f00-\u1fff]{3,})  # a word, no formula
+      | .""",
+    re.VERBOSE | re.DOTALL,
+)
+
+_UNSCRIPTED = {"sum", "prod", "int", "notin", "cong", "cdots", "iff"}  # "x^\sum" is an error, "x^{\sum}" is none
+_GRAMMAR = r"""
+    (?(DEFINE)
+      (?<sign>  \\(?:SIGNS)(?![A-Za-z]) | \\[{}|%#&_$] )
+      (?<word>  \\(?:WORDS)(?![A-Za-z]) | \\[,;:!\ ] )
+      (?<group> \{(?&list)\} )
+      (?<prose> \s*+\{[A-Za-z0-9 .,:;()/+-]*+\} )
+      (?<font>  \\math(?:bb|bf|cal|frak|it|rm|sf|tt)(?![A-Za-z]) \s*+(?: (?&group) | [A-Za-z0-9] )
+              | \\text(?:bf|it|rm|sc|sf|tt)?+(?![A-Za-z]) (?&prose) )
+      (?<arg>   \s*+(?: (?&group) | (?&sign) | [A-Za-z0-9] ) )
+      (?<delim> \s*+(?: [()\[\]|/.<>] | \\[{}|] | \\(?:[lr](?:angle|floor|ceil)|[lr]?[vV]ert)(?![A-Za-z]) ) )
+      (?<atom>  [A-Za-z0-9\s.,:;!?()\[\]|/+\-=*<>"`@~] | (?&sign) | (?&word) | (?&group) | (?&font)
+              | \\(?:SINGLE)(?![A-Za-z])(?&arg) | \\(?:DOUBLE)(?![A-Za-z])(?&arg){2} | \\operatorname(?&prose)
+              | \\sqrt(?![A-Za-z])(?:\[[A-Za-z0-9]++\])?+(?&arg)
+              | \\[bB]igg?[lrm]?+(?![A-Za-z])(?&delim)
+              | \\left(?![A-Za-z])(?&delim)(?&list)\\right(?![A-Za-z])(?&delim) )
+      (?<low>   \s*+[_](?&small) )
+      (?<high>  \s*+\^(?&small) )
+      (?<small> \s*+(?: (?&group) | (?&font) | (?!\\(?:UNSCRIPTED)(?![A-Za-z]))(?&sign)
+              | [A-Za-z0-9.,:;!?()\[\]|/+\-=*<>] ) )
+      (?<scripts> '++(?&high)?+(?&low)?+ | (?&high)(?&low)?+ | (?&low)(?: (?&high) | '++ )?+ )
+      (?<list>  (?&scripts)?+(?: (?&atom)(?&scripts)?+ )*+ )
+    )
+    (?:\$(?&list)\$ | \$\$(?&list)\$\$ | \\\((?&list)\\\) | \\\[(?&list)\\\])
+"""
+_WORDS = """
+    dots ldots vdots ddots quad qquad log ln exp sin cos tan sinh cosh tanh min max sup inf lim liminf limsup arg det
+    dim deg ker gcd hom Pr bf rm it cal sf tt dagger ddagger bullet colon vert Vert lvert rvert lVert rVert backslash
+    not imath jmath hbar Re Im aleph varnothing models preceq succeq subsetneq diamond triangleq bigcup bigcap bigoplus
+    bigotimes longrightarrow Longrightarrow hookrightarrow uplus sqcup sqcap varpi varkappa displaystyle
+"""
+_SINGLE = "hat widehat tilde widetilde bar overline underline vec dot ddot check breve acute grave boldsymbol"
+_DOUBLE = "frac dfrac tfrac binom overset underset"
+
+
+def to_tex(text: str) -> str:
+    """LaTeX that compiles and shows the text; its braces balance, as BibTeX counts them.
+
+    Formulas that are sure to compile stay as they are; others, and dollars that are money, are shown as they are
+    written. So are commands, but for those of a character (``\\alpha``, ``\\'e``) or a style (``\\emph{}``).
+    """
+    text = _composed(text)
+    pieces, end = [], 0
+    for start, stop in protected_spans(text):
+        formula = _formula(text[start:stop])
+        if formula:
+            pieces += [_prose(text[end:start]), formula]
+            end = stop
+    pieces.append(_prose(text[end:]))
+    if not _balanced("".join(pieces)):
+        pieces[::2] = map(_unbraced, pieces[::2])
+    return "".join(pieces)
+
+
+def words_to_tex(text: str) -> str:
+    """The same for a text without formulas, such as a name."""
+    tex = _prose(_composed(text))
+    return tex if _balanced(tex) else _unbraced(tex)
+
+
+def _composed(text: str) -> str:
+    """Accents joined to their letters, and the ligatures of copies from PDFs parted: TeX makes its own."""
+    text = unicodedata.normalize("NFC", text)
+    return re.sub("[\ufb00-\ufb06]", lambda ligature: unicodedata.normalize("NFKC", ligature[0]), text)
+
+
+def _prose(text: str) -> str:
+    return "".join(map(_piece, _PIECE.finditer(text)))
+
+
+def _piece(found: re.Match[str]) -> str:
+    if found["escaped"] or found["greek"]:
+        return found[0]
+    if found["style"]:
+        return f"\\{found['style']}{{{_prose(found['styled'])}}}"
+    if found["accent"]:
+        letter = unicodedata.normalize("NFC", found["letter"] + _MARKS[found["accent"]])
+        if len(letter) == 1:
+            return _character(letter)
+    return "".join(map(_character, _CHARACTERS.get(found["name"] or "", found[0])))
+
+
+def _character(character: str) -> str:
+    return _SPECIAL.get(character) or _TEX.get(character) or _accented(character)
+
+
+def _accented(character: str) -> str:
+    tex, *marks = list(unicodedata.normalize("NFD", character))
+    if not marks or tex not in ascii_letters or not _ACCENTS.keys() >= set(marks):
+        return character
+    for accent in map(_ACCENTS.__getitem__, marks):
+        tex = f"\\{accent}{{{tex}}}" if accent.isalpha() or len(tex) > 1 else f"\\{accent}{tex}"
+    return f"{{{tex}}}"
+
+
+def _formula(source: str) -> str:
+    """The source if it is a formula that compiles, its Greek letters and signs as commands; else nothing."""
+    if source[0] not in "$\\" or MONEY.fullmatch(source) or not _balanced(source):
+        return ""
+    tex = "".join(f"{{\\{_SIGNS[character]}}}" if character in _SIGNS else character for character in source)
+    return tex if _grammar().fullmatch(tex) else ""
+
+
+@cache
+def _grammar() -> Any:
+    import regex  # not in the standard library, whose patterns can't recur
+
+    names = {
+        "UNSCRIPTED": _UNSCRIPTED,
+        "SIGNS": _CHARACTERS.keys() - _LETTERS.values(),
+        "WORDS": _WORDS.split(),
+        "SINGLE": _SINGLE.split(),
+        "DOUBLE": _DOUBLE.split(),
+    }
+    grammar = _GRAMMAR
+    for name, words in names.items():
+        grammar = re.sub(rf"\b{name}\b", "|".join(sorted(words)), grammar)
+    return regex.compile(grammar, regex.VERBOSE)
+
+
+def _unbraced(tex: str) -> str:
+    return tex.replace(r"\{", r"{\ensuremath{\lbrace}}").replace(r"\}", r"{\ensuremath{\rbrace}}")
+
+
+def _balanced(text: str) -> bool:
+    depth = 0
+    for character in text:
+        depth += (character == "{") - (character == "}")
+        if depth < 0:
+            return False
+    return depth == 0
