@@ -20,7 +20,7 @@ from rag_assistant.backends.base import Backend, Lists, Prepares, Prompt, Rewrit
 from rag_assistant.checks.base import Check
 from rag_assistant.conversation import stand_alone
 from rag_assistant.drafts import Frame, Notice, Picked, Piece, Refusal, Rewritten, Withdrawn
-from rag_assistant.errors import BackendError, BudgetExceeded
+from rag_assistant.errors import BackendContextTooLong, BackendError, BackendFiltered, BudgetExceeded
 from rag_assistant.evidence import Evidence
 from rag_assistant.grounding.gate import confidence
 from rag_assistant.grounding.ground import Grounder
@@ -39,6 +39,8 @@ from rag_assistant.types import (
 )
 
 MAX_PARTS = 6
+_TAKES_BACK = (BackendContextTooLong, BackendFiltered)
+"""After these nothing of a model's answer is kept."""
 UNJUDGED = "No reader judged whether the abstracts say what is asked: the setting reader is none."
 
 
@@ -132,7 +134,8 @@ class Run:
 
     def instead(self, error: BackendError) -> Call | None:
         """The call to make after one that failed; ``None`` where it can be done without. What that had brought is taken
-        back; where some of it was text, no further text is told before the final event replaces it.
+        back, if another call is made; where some of it was text, no further text is told before the final event
+        replaces it. If none is made, what holds of it is kept.
 
         Raises:
             BackendError: The one given, where nothing is left to ask.
@@ -144,9 +147,20 @@ class Run:
             if self._checking is not None:
                 self._checking.failed(error)
             return None
-        call = self._calls.instead(error, begun=len(self._told.text) > len(self._before.text))
+        try:
+            call = self._calls.instead(error, begun=len(self._told.text) > len(self._before.text))
+        except BackendError as last:
+            if last is not error or isinstance(error, _TAKES_BACK) or not self._holds():
+                raise
+            self._record.notices.append(f"{error.message.rstrip('.')}; what had come until then is kept.")
+            return None
         self._start_over(call.prompt.evidence)
         return call
+
+    def _holds(self) -> bool:
+        """Whether the call under way has brought anything that holds."""
+        told = self._record.grounder.statements[len(self._before.statements) :]
+        return len(self._record.refusals) > self._refused or any(one.support == "supported" for one in told)
 
     def _part(self, part: str, turns: list[Turn]) -> Iterator[Event | Call]:
         with self._record.timed("searching"):

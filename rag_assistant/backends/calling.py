@@ -21,6 +21,8 @@ from rag_assistant.settings import Settings
 RETRIES = 2
 LONGEST_WAIT = 60.0
 """A server that asks for a longer pause than this is not waited for."""
+CHARACTERS_A_TOKEN = 8
+"""More than vocabularies have on average in any text: tokens are the server's unit and can't be counted here."""
 _FIRST_PAUSE = 0.5
 _ANSWER_SHARE = 4
 """The answer gets at most this part of a context: a quarter."""
@@ -66,6 +68,10 @@ class Request:
     system: str
     user: str
     max_tokens: int
+
+    def exceeded_by(self, characters: int) -> bool:
+        """Whether a reply of so many characters is longer than any of ``max_tokens``: a server may not keep to it."""
+        return characters > CHARACTERS_A_TOKEN * self.max_tokens
 
 
 class CallingBackend(ABC):
@@ -116,7 +122,7 @@ class CallingBackend(ABC):
         """Sends a rendered prompt, again where that is refused for now, and yields what the reply is read as.
 
         Raises:
-            BackendError: The model failed.
+            BackendError: The model failed, maybe after pieces that are whole.
         """
         attempt = 0
         while True:
@@ -124,14 +130,21 @@ class CallingBackend(ABC):
                 yield Waiting(self._pause.told(left))
                 time.sleep(left)
                 yield Waiting()
+            request = self._request(prompt)
             try:
-                with closing(self.deltas(self._request(prompt))) as deltas:  # type: ignore[type-var]
+                with closing(self.deltas(request)) as deltas:  # type: ignore[type-var]
                     for delta in deltas:
                         yield from reading.add(delta)
+                        if request.exceeded_by(reading.characters):
+                            reading.cut()
+                            break
                 break
             except BackendError as error:
                 attempt += 1
-                self._failed(error, prompt, attempt, begun=reading.begun)
+                if reading.ended:  # what is missing is no part of the answer
+                    break
+                if not self._again(error, prompt, attempt, begun=reading.begun):
+                    yield from reading.broken(error)
         yield from reading.finish()
 
     async def aread(self, prompt: Prompt, reading: ModelReply) -> AsyncGenerator[Piece]:
@@ -142,34 +155,43 @@ class CallingBackend(ABC):
                 yield Waiting(self._pause.told(left))
                 await asyncio.sleep(left)
                 yield Waiting()
+            request = self._request(prompt)
             try:
-                async with aclosing(self.adeltas(self._request(prompt))) as deltas:  # type: ignore[type-var]
+                async with aclosing(self.adeltas(request)) as deltas:  # type: ignore[type-var]
                     async for delta in deltas:
                         for piece in reading.add(delta):
                             yield piece
+                        if request.exceeded_by(reading.characters):
+                            reading.cut()
+                            break
                 break
             except BackendError as error:
                 attempt += 1
-                self._failed(error, prompt, attempt, begun=reading.begun)
+                if reading.ended:
+                    break
+                if not self._again(error, prompt, attempt, begun=reading.begun):
+                    for piece in reading.broken(error):
+                        yield piece
         for piece in reading.finish():
             yield piece
 
     def _request(self, prompt: Prompt) -> Request:
         return Request(prompt.system, prompt.user, self.answer_tokens(self.context()))
 
-    def _failed(self, error: BackendError, prompt: Prompt, attempt: int, *, begun: bool) -> None:
-        """Returns if the call is to be repeated, after what is left of the pause; raises the error otherwise."""
+    def _again(self, error: BackendError, prompt: Prompt, attempt: int, *, begun: bool) -> bool:
+        """Whether the call is to be repeated, after what is left of the pause."""
         if isinstance(error, BackendContextTooLong):
             # The limit is below what was sent, whatever the server calls it: tokens are an estimate here.
             below = int((0.8 if error.limit else 0.6) * sum(prompt.tokens))
             self._learned = min(error.limit or below, below)
-            raise error
+            return False
         if begun or error.retry_after is None or attempt > self.options.retries or error.retry_after > LONGEST_WAIT:
-            raise error
+            return False
         if error.retry_after:
             self._pause.hold(error.retry_after, "the server asks for")
         else:
             self._pause.hold(_FIRST_PAUSE * 2 ** (attempt - 1), f"{error.message.rstrip('.')}; trying again in")
+        return True
 
 
 class Pause:

@@ -1,19 +1,48 @@
-"""Backends that speak OpenAI's Chat Completions. Subclasses say how their clients are made."""
+"""Backends that speak OpenAI's Chat Completions. Subclasses say how their clients are made.
+
+The SDK sends; what comes back is read here: the SDK loses an answer to the first event that is not as it should be.
+"""
 
 from __future__ import annotations
 
+import re
+import time
 from abc import abstractmethod
 from collections.abc import AsyncIterator, Iterator
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 from rag_assistant.backends.calling import Request
-from rag_assistant.backends.chat_errors import not_a_stream, typed_errors
+from rag_assistant.backends.chat_errors import by_words, not_a_stream, not_json, out_of_time, typed_errors
+from rag_assistant.backends.events import (
+    MOST_BYTES,
+    Events,
+    failure_in,
+    finish_of,
+    said_in,
+    text_of,
+    thought_of,
+    usage_of,
+)
 from rag_assistant.backends.replies import Delta
 from rag_assistant.backends.writing import WritingBackend
-from rag_assistant.types import Usage
 
 if TYPE_CHECKING:
+    import httpx
     import openai
+    from pydantic import SecretStr
+
+    from rag_assistant.backends.responses import ResponseEvents
+
+_LENGTHS = ("max_tokens", "max_completion_tokens")
+_LEFT_OUT = {
+    "stream_options": re.compile(r"\bstream_options\b"),
+    **{name: re.compile(rf"\b{name}\b") for name in (*_LENGTHS, "temperature")},
+    "system": re.compile(r"\bsystem\b.*\brole|\brole.*\bsystem\b", re.DOTALL),
+    "stream": re.compile(r"\bstream(?:ing)?\b"),
+}
+"""What a request does without where the server refuses it, and how refusals name that."""
+_UNWANTED = (400, 405, 406, 415, 422, 501)
 
 
 class ChatBackend(WritingBackend):
@@ -21,6 +50,8 @@ class ChatBackend(WritingBackend):
 
     key_variable = "RAG_API_KEY"
     length_parameter = "max_tokens"
+    _key: SecretStr | None = None
+    _without: frozenset[str] = frozenset()
 
     @abstractmethod
     def client(self) -> openai.OpenAI:
@@ -30,61 +61,215 @@ class ChatBackend(WritingBackend):
     def async_client(self) -> openai.AsyncOpenAI:
         """The same, for async."""
 
+    def endpoint(self, client: Any) -> Any:
+        """What of a client makes the call."""
+        return client.chat.completions
+
     def deltas(self, request: Request) -> Iterator[Delta]:
-        """One call."""
-        with (
-            typed_errors(self.server, self.model, self.key_variable),
-            self.client() as client,
-            client.chat.completions.create(**self._parameters(request)) as chunks,
-        ):
-            self.check_kind(chunks.response.headers.get("content-type", ""))
-            for chunk in chunks:
-                yield _delta(chunk)
+        """One call, again without what the server won't have."""
+        import httpx
+        import openai
+
+        with self.failures(), self.client() as client:
+            while True:
+                sent = self.parameters(request)
+                try:
+                    stream = self.endpoint(client).create(**sent)
+                    break
+                except openai.APIStatusError as error:
+                    if not self._does_without(error, request, sent):
+                        raise
+            with stream:
+                incoming, cut = _Incoming(self), None
+                try:
+                    for data in stream.response.iter_bytes():
+                        yield from incoming.add(data)
+                        if incoming.over:
+                            return
+                except httpx.RequestError as error:
+                    cut = error
+                yield from incoming.rest(cut)
 
     async def adeltas(self, request: Request) -> AsyncIterator[Delta]:
-        """One call, without blocking."""
-        with typed_errors(self.server, self.model, self.key_variable):
-            async with (
-                self.async_client() as client,
-                await client.chat.completions.create(**self._parameters(request)) as chunks,
-            ):
-                self.check_kind(chunks.response.headers.get("content-type", ""))
-                async for chunk in chunks:
-                    yield _delta(chunk)
+        """The same, without blocking."""
+        import httpx
+        import openai
 
-    def _parameters(self, request: Request) -> dict[str, Any]:
-        parameters: dict[str, Any] = {
-            "model": self.model,
-            "messages": [{"role": "system", "content": request.system}, {"role": "user", "content": request.user}],
-            "stream": True,
-            "stream_options": {"include_usage": True},
-            self.length_parameter: request.max_tokens,
-        }
-        if self.options.temperature is not None:
-            parameters["temperature"] = self.options.temperature
-        return parameters
+        with self.failures():
+            async with self.async_client() as client:
+                while True:
+                    sent = self.parameters(request)
+                    try:
+                        stream = await self.endpoint(client).create(**sent)
+                        break
+                    except openai.APIStatusError as error:
+                        if not self._does_without(error, request, sent):
+                            raise
+                async with stream:
+                    incoming, cut = _Incoming(self), None
+                    try:
+                        async for data in stream.response.aiter_bytes():
+                            for delta in incoming.add(data):
+                                yield delta
+                            if incoming.over:
+                                return
+                    except httpx.RequestError as error:
+                        cut = error
+                    for delta in incoming.rest(cut):
+                        yield delta
 
-    def check_kind(self, content_type: str) -> None:
-        """Refuses what is no stream of events.
+    def parameters(self, request: Request) -> dict[str, Any]:
+        """What is sent, without what the server has refused."""
+        messages = [{"role": "system", "content": request.system}, {"role": "user", "content": request.user}]
+        if "system" in self._without:
+            messages = [{"role": "user", "content": f"{request.system}\n\n{request.user}"}]
+        parameters: dict[str, Any] = {"model": self.model, "messages": messages, "stream": True}
+        if "stream" in self._without:
+            parameters["extra_body"] = {"stream": False}  # for the SDK it remains one
+        elif "stream_options" not in self._without:
+            parameters["stream_options"] = {"include_usage": True}
+        for length in (self.length_parameter, *_LENGTHS):
+            if length not in self._without:
+                parameters[length] = request.max_tokens
+                break
+        return parameters | self.temperature()
+
+    def temperature(self) -> dict[str, float]:
+        """The temperature, where one is sent: of one that the user chose a refusal is told."""
+        chosen = self.options.temperature
+        return {} if chosen is None or (chosen == 0 and "temperature" in self._without) else {"temperature": chosen}
+
+    def replies(self) -> ChatEvents | ResponseEvents:
+        """What reads the events of one reply."""
+        return ChatEvents()
+
+    def timeout(self) -> httpx.Timeout:
+        """How long a client waits. It is given to the SDK: a timeout of its HTTP client that is httpx's own default
+        counts as none there."""
+        import httpx
+
+        return httpx.Timeout(self.options.timeout, connect=min(10.0, self.options.timeout))
+
+    def failures(self) -> AbstractContextManager[None]:
+        """Makes this package's errors of those of a call."""
+        return typed_errors(self.server, self.model, self.key_variable, self.key)
+
+    @property
+    def key(self) -> str:
+        """The key; empty where there is none."""
+        return "" if self._key is None else self._key.get_secret_value()
+
+    def _does_without(self, error: openai.APIStatusError, request: Request, sent: dict[str, Any]) -> bool:
+        """Whether there is a request without what the server refused; that is left out of later ones too."""
+        words = f"{said_in(error.response.text)} {error.param or ''}".lower()
+        if error.status_code in _UNWANTED and by_words(words, self.server) is None:
+            for name, named in _LEFT_OUT.items():
+                if named.search(words):
+                    self._without |= {name}
+                    if self.parameters(request) != sent:
+                        return True
+        return False
+
+
+class ChatEvents:
+    """Makes deltas of the events of a reply."""
+
+    def __init__(self) -> None:
+        self._streams = False
+
+    def delta(self, event: dict[str, Any]) -> Delta:
+        """What an event brings.
 
         Raises:
-            BackendProtocolError: A web page or a JSON document came.
+            Failed: It says that the answer failed.
         """
-        kind = content_type.partition(";")[0].strip().lower()
-        if kind in ("text/html", "application/json"):
-            raise not_a_stream(self.server, "a web page" if kind == "text/html" else "a JSON document")
+        if failure := failure_in(event):
+            raise failure
+        usage = usage_of(event.get("usage"))
+        choices = event.get("choices")
+        choice = next(
+            (one for one in (choices if isinstance(choices, list) else [choices]) if isinstance(one, dict)), {}
+        )
+        if choice.get("error") and (failure := failure_in(choice)):
+            raise failure
+        told = choice.get("delta")
+        if told is None and not self._streams:  # a whole reply; behind a stream it repeats that
+            told = choice.get("message") or choice.get("text")
+        text = text_of(told)
+        self._streams = self._streams or bool(text and choice.get("delta"))
+        content = told.get("content") if isinstance(told, dict) else None
+        parts = (told, *(content if isinstance(content, list) else ()))
+        refused = any(isinstance(part, dict) and part.get("refusal") for part in parts)
+        finish = "content_filter" if refused else finish_of(choice.get("finish_reason"))
+        return Delta(text, finish, usage, thought_of(told))
 
 
-def _delta(chunk: Any) -> Delta:
-    """Servers leave out what they like: nothing is taken to be there."""
-    reported = getattr(chunk, "usage", None)
-    usage = None
-    if reported is not None:
-        cost = getattr(reported, "cost", None)  # OpenRouter tells it, in US dollars
-        told = float(cost) if isinstance(cost, int | float) and cost >= 0 else None
-        usage = Usage(reported.prompt_tokens, reported.completion_tokens, told, calls=1)
-    for choice in (getattr(chunk, "choices", None) or ())[:1]:
-        refused = getattr(choice.delta, "refusal", None)
-        finish = "content_filter" if refused else choice.finish_reason or ""
-        return Delta(str(getattr(choice.delta, "content", None) or ""), finish, usage)
-    return Delta(usage=usage)
+class _Incoming:
+    """A reply on its way: bytes in, deltas out.
+
+    Attributes:
+        over: Whether the server said that this was all.
+    """
+
+    def __init__(self, backend: ChatBackend) -> None:
+        self._server = backend.server
+        self._patience = backend.options.timeout
+        self._reader = backend.replies()
+        self._events = Events()
+        self._heard = time.monotonic()
+        self._read = self._begun = self._finished = self._counted = False
+        self.over = False
+
+    def add(self, data: bytes) -> Iterator[Delta]:
+        """Takes the next bytes in.
+
+        Raises:
+            BackendTimeout: No words have come for too long, whatever else did.
+            BackendProtocolError: Something in the middle can't be read.
+            Failed: The server says so.
+        """
+        heard = False
+        for delta in self._deltas(self._events.add(data)):
+            heard = heard or bool(delta.text or delta.thought or delta.finish)
+            yield delta
+        if self._events.done:
+            yield from self._end()
+            self.over = True
+        elif heard:
+            self._heard = time.monotonic()
+        elif time.monotonic() - self._heard > self._patience:
+            raise out_of_time(self._server)
+        elif self._events.held > MOST_BYTES:
+            raise not_a_stream(self._server, f"more than {MOST_BYTES // 2**20} MB without an end")
+
+    def rest(self, cut: Exception | None) -> Iterator[Delta]:
+        """What is left when the connection has ended; ``cut`` is how, if not as it should.
+
+        Raises:
+            BackendProtocolError: There was no event in all that came.
+        """
+        yield from self._deltas(event for event in self._events.end() if event is not None)
+        if self._read and (self._counted or not self._events.framed):  # counts come last, and a document is whole
+            yield from self._end()
+        if cut is not None:
+            raise cut
+        if not self._read and self._events.page:
+            raise not_a_stream(self._server, "a web page")
+        if not self._read and self._events.unread:
+            raise not_json(self._server)
+
+    def _end(self) -> Iterator[Delta]:
+        if not self._finished:
+            yield Delta(finish="stop")
+
+    def _deltas(self, events: Iterator[dict[str, Any] | None]) -> Iterator[Delta]:
+        for event in events:
+            if event is not None:
+                delta = self._reader.delta(event)
+                self._read = True
+                self._begun = self._begun or bool(delta.text)
+                self._finished = self._finished or bool(delta.finish)
+                self._counted = self._counted or (delta.usage is not None and not event.get("choices"))
+                yield delta
+            elif self._begun and not self._finished:
+                raise not_json(self._server)  # what goes on behind a gap may say something else

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -10,6 +11,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
+from rag_assistant.backends.events import Failed, said_in
 from rag_assistant.errors import (
     BackendAuthError,
     BackendContextTooLong,
@@ -32,13 +34,14 @@ _MAX_DETAIL = 200
 
 
 @contextmanager
-def typed_errors(server: str, model: str, key_variable: str) -> Iterator[None]:
+def typed_errors(server: str, model: str, key_variable: str, key: str = "") -> Iterator[None]:
     """Turns failures of a call into :class:`BackendError`.
 
     Args:
         server: What a user knows it by, for the sentence.
         model: The model asked for.
         key_variable: The environment variable that holds its key.
+        key: The key, which is shown to nobody though the server may repeat it.
     """
     import httpx
     import openai
@@ -46,7 +49,7 @@ def typed_errors(server: str, model: str, key_variable: str) -> Iterator[None]:
     try:
         yield
     except openai.APITimeoutError as error:
-        raise _timeout(server) from error
+        raise out_of_time(server) from error
     except (openai.APIConnectionError, httpx.ConnectError) as error:
         raise BackendUnreachable(
             f"{server} can't be reached.",
@@ -54,24 +57,29 @@ def typed_errors(server: str, model: str, key_variable: str) -> Iterator[None]:
             retry_after=0.0,
         ) from error
     except openai.APIStatusError as error:
-        words = f"{error.message} {error.code or ''} {error.response.text}".lower()
-        refusal = _Refusal(error.status_code, error.message, words, error.response.headers)
+        said = error.response.text
+        refusal = _Refusal(error.status_code, _hidden(key, said_in(said)), said.lower(), error.response.headers)
         raise _refused(refusal, server, model, key_variable) from error
+    except Failed as error:
+        reason = _hidden(key, error.reason)
+        if error.status:
+            refusal = _Refusal(error.status, reason, error.words, {})
+            raise _refused(refusal, server, model, key_variable) from error
+        raise broken_off(server, reason, error.words) from error
     except openai.APIError as error:
         raise broken_off(server, str(error.message), error.code or "") from error
     except httpx.HTTPStatusError as error:
         raise foreign(error, server, model, key_variable) from error
     except httpx.TimeoutException as error:
-        raise _timeout(server) from error
+        raise out_of_time(server) from error
     except httpx.HTTPError as error:
-        raise BackendInterrupted(f"The answer of {server} broke off in the middle.", hint="ask again") from error
+        raise interrupted(server) from error
     except (json.JSONDecodeError, UnicodeDecodeError) as error:
-        raise BackendProtocolError(
-            f"{server} sent something that is not JSON.", hint="check that base_url is an OpenAI-compatible address"
-        ) from error
+        raise not_json(server) from error
 
 
-def _timeout(server: str) -> BackendError:
+def out_of_time(server: str) -> BackendError:
+    """Nothing came for longer than is waited."""
     return BackendTimeout(f"{server} didn't answer in time.", hint="ask again, or choose a smaller model")
 
 
@@ -84,24 +92,16 @@ def foreign(error: Exception, server: str, model: str, key_variable: str) -> Bac
         if isinstance(code, int) and 400 <= code < 600:
             headers = getattr(response, "headers", None)
             body = str(getattr(response, "text", ""))
-            refusal = _Refusal(code, _message(body) or told, f"{told} {body}".lower(), headers or {})
+            refusal = _Refusal(code, said_in(body) or told, f"{told} {body}".lower(), headers or {})
             return _refused(refusal, server, model, key_variable)
     kind = type(error).__name__
     if re.search(r"auth|permission|credential", kind, re.IGNORECASE):
         return _refused(_Refusal(401, told, "", {}), server, model, key_variable)
     if "timeout" in kind.lower():
-        return _timeout(server)
-    return _by_words(told.lower(), server) or BackendError(
-        f"{server} failed: {kind}: {_cut(told)}.", hint="check its model, its key and the network"
+        return out_of_time(server)
+    return by_words(told.lower(), server) or BackendError(
+        _told(f"{server} failed: {kind}", told), hint="check its model, its key and the network"
     )
-
-
-def _message(body: str) -> str:
-    """What a refusal's JSON says to people, where it has the usual form."""
-    try:
-        return str(json.loads(body)["error"]["message"])
-    except (ValueError, TypeError, KeyError):
-        return ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,42 +116,51 @@ class _Refusal:
 
 def _refused(refusal: _Refusal, server: str, model: str, key_variable: str) -> BackendError:
     code = refusal.code
-    if code in (401, 403):
+    wait = _retry_after(refusal.headers)
+    if code == 401:  # what a server says of a key may repeat it
         return BackendAuthError(
             f"{server} refused the key ({code}).", hint=f"set {key_variable} to a key that is valid"
         )
+    if code == 403:
+        return BackendAuthError(
+            _told(f"{server} refused the key ({code})", refusal.message),
+            hint=f"set {key_variable} to a key that is valid",
+        )
     if code == 404:
         return BackendNotFound(
-            f"{server} has no model {model!r}, or nothing at this address (404).",
+            _told(f"{server} has no model {model!r}, or nothing at this address (404)", refusal.message),
             hint="check RAG_MODEL and RAG_BASE_URL; most addresses end in /v1",
         )
     if code == 429 and "insufficient_quota" in refusal.words:
         return BackendRateLimited(
-            f"The quota at {server} is used up (429).", hint="raise it, or use --backend extractive"
+            _told(f"The quota at {server} is used up (429)", refusal.message),
+            hint="raise it, or use --backend extractive",
         )
     if code == 429:
         return BackendRateLimited(
-            f"{server} takes no more requests for now (429).",
-            hint="wait a minute and ask again",
-            retry_after=_retry_after(refusal.headers),
+            _told(f"{server} takes no more requests for now (429)", refusal.message),
+            hint=f"ask again in {_duration(wait)}, or use --backend extractive",
+            retry_after=wait,
         )
     if code in (408, 504):
-        return _timeout(server)
-    known = _by_words(refusal.words, server) if code in (400, 413, 422, 500) else None
+        return out_of_time(server)
+    known = by_words(refusal.words, server) if code in (400, 413, 422, 500) else None
     if known is not None:
         return known
     if code >= 500:
         return BackendUnreachable(
-            f"{server} has a fault ({code}).",
-            hint="ask again in a while, or look at its log",
-            retry_after=_retry_after(refusal.headers),
+            _told(f"{server} has a fault ({code})", refusal.message),
+            hint=f"ask again in {_duration(wait)}, or look at its log",
+            retry_after=wait,
         )
     return BackendProtocolError(
-        f"{server} refused the request ({code}): {_cut(refusal.message)}.", hint="check RAG_MODEL and RAG_BASE_URL"
+        _told(f"{server} refused the request ({code})", refusal.message),
+        hint="change what it names, or check RAG_MODEL and RAG_BASE_URL",
     )
 
 
-def _by_words(words: str, server: str) -> BackendError | None:
+def by_words(words: str, server: str) -> BackendError | None:
+    """What a failure is by the words that tell of it; ``None`` where they name none that is known."""
     if any(sign in words for sign in _TOO_LONG):
         return BackendContextTooLong(
             f"The question and the abstracts are too long for the model at {server}.",
@@ -164,9 +173,9 @@ def _by_words(words: str, server: str) -> BackendError | None:
 
 
 def broken_off(server: str, message: str, code: str = "") -> BackendError:
-    """The provider says in the stream that the answer failed."""
-    return _by_words(f"{message} {code}".lower(), server) or BackendInterrupted(
-        f"{server} broke off its answer: {_cut(message)}.", hint="ask again"
+    """The provider says in its reply that the answer failed."""
+    return by_words(f"{message} {code}".lower(), server) or BackendInterrupted(
+        _told(f"{server} broke off its answer", message), hint="ask again, or look at its log"
     )
 
 
@@ -185,10 +194,11 @@ def filtered(server: str) -> BackendError:
     )
 
 
-def empty(server: str, *, truncated: bool) -> BackendError:
+def empty(server: str, *, truncated: bool, reasoned: bool) -> BackendError:
     """Nothing came but white space or reasoning."""
-    cure = "raise max_tokens (RAG_MAX_TOKENS): reasoning used it up" if truncated else "ask again"
-    return BackendProtocolError(f"{server} sent an empty answer.", hint=f"{cure}, or choose another model")
+    cure = "raise max_tokens (RAG_MAX_TOKENS): it was used up before a whole sentence" if truncated else "ask again"
+    came = "its reasoning and an empty answer" if reasoned else "an empty answer"
+    return BackendProtocolError(f"{server} sent {came}.", hint=f"{cure}, or choose another model")
 
 
 def interrupted(server: str) -> BackendError:
@@ -204,18 +214,40 @@ def not_a_stream(server: str, kind: str) -> BackendError:
     )
 
 
+def not_json(server: str) -> BackendError:
+    """A reply, or a part of one, that can't be read."""
+    return BackendProtocolError(
+        f"{server} sent something that is not JSON.", hint="check that base_url is an OpenAI-compatible address"
+    )
+
+
 def _retry_after(headers: Mapping[str, str]) -> float:
     """Seconds, also where the header holds a date; 0 where there is none that can be read."""
     told = headers.get("retry-after", "")
     try:
-        return max(0.0, float(told))
+        seconds = float(told)
     except ValueError:
-        pass
-    try:
-        return max(0.0, (parsedate_to_datetime(told) - datetime.now(UTC)).total_seconds())
-    except (ValueError, TypeError):
-        return 0.0
+        try:
+            date = parsedate_to_datetime(told)
+        except (ValueError, TypeError, OverflowError):
+            return 0.0
+        seconds = (date.replace(tzinfo=date.tzinfo or UTC) - datetime.now(UTC)).total_seconds()
+    return max(0.0, seconds) if math.isfinite(seconds) else 0.0
 
 
-def _cut(message: str) -> str:
-    return " ".join(message.split())[:_MAX_DETAIL].rstrip(".")
+def _duration(seconds: float) -> str:
+    """For people; rounded up."""
+    for size, name in ((86_400, "days"), (3_600, "hours"), (60, "minutes"), (1, "seconds")):
+        if seconds > 2 * size:
+            return f"{math.ceil(seconds / size):,} {name}"
+    return "a moment"
+
+
+def _hidden(key: str, text: str) -> str:
+    return text.replace(key, "(the key)") if key else text
+
+
+def _told(what: str, reason: str) -> str:
+    """A sentence with the server's reason, of which nothing acts on a terminal."""
+    words = " ".join("".join(c if c.isprintable() else " " for c in reason).split())[:_MAX_DETAIL].rstrip(". ")
+    return f"{what}: {words}." if words else f"{what}."

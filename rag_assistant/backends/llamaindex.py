@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 from rag_assistant.backends.calling import Options, Request
 from rag_assistant.backends.chat_errors import foreign, typed_errors
+from rag_assistant.backends.events import finish_of, text_of, usage_of
 from rag_assistant.backends.replies import Delta
 from rag_assistant.backends.writing import WritingBackend
 from rag_assistant.errors import BackendError, PluginError, SettingsError
 from rag_assistant.plugins import load_plugin
 from rag_assistant.settings import FROM_OPENAI, Settings
-from rag_assistant.types import Usage
 
 if TYPE_CHECKING:
     from llama_index.core.llms import LLM, ChatMessage, ChatResponse
@@ -66,7 +66,7 @@ class LlamaIndexBackend(WritingBackend):
             try:
                 responses = self._llm.stream_chat(_messages(request))
             except NotImplementedError:
-                yield Delta(str(self._llm.chat(_messages(request)).message.content or ""))
+                yield Delta(text_of(self._llm.chat(_messages(request)).message.content))
             else:
                 for response in responses:
                     yield ending.read(response)
@@ -80,7 +80,7 @@ class LlamaIndexBackend(WritingBackend):
                 responses = await self._llm.astream_chat(_messages(request))
             except NotImplementedError:
                 whole = await self._llm.achat(_messages(request))
-                yield Delta(str(whole.message.content or ""))
+                yield Delta(text_of(whole.message.content))
             else:
                 async for response in responses:
                     yield ending.read(response)
@@ -95,17 +95,12 @@ class _Ending:
         self._tells = False
 
     def read(self, response: ChatResponse) -> Delta:
-        for choice in (_get(response.raw, "choices") or ())[:1]:
+        choices = _get(response.raw, "choices")
+        for choice in choices[:1] if isinstance(choices, list) else ():
             self._tells = True
             refused = _get(_get(choice, "delta"), "refusal")
-            self._told = "content_filter" if refused else _get(choice, "finish_reason") or self._told
-        counts = response.additional_kwargs
-        usage = (
-            Usage(counts["prompt_tokens"], counts.get("completion_tokens"), calls=1)
-            if "prompt_tokens" in counts
-            else None
-        )
-        return Delta(response.delta or "", self._told, usage)
+            self._told = "content_filter" if refused else finish_of(_get(choice, "finish_reason")) or self._told
+        return Delta(text_of(response.delta), self._told, usage_of(response.additional_kwargs))
 
     def last(self) -> Delta:
         return Delta(finish="" if self._tells else "stop")

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator, Iterator
-from contextlib import aclosing
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rag_assistant.backends.calling import Options, Request
-from rag_assistant.backends.chat import ChatBackend
-from rag_assistant.backends.chat_errors import typed_errors
-from rag_assistant.backends.replies import Delta
-from rag_assistant.backends.responses import delta, needs_responses, parameters
+from rag_assistant.backends.chat import ChatBackend, ChatEvents
+from rag_assistant.backends.responses import ResponseEvents, needs_responses, parameters
 from rag_assistant.errors import BackendAuthError
 from rag_assistant.settings import Settings
 
@@ -51,56 +47,44 @@ class OpenAIBackend(ChatBackend):
             )
         self._key = chosen.api_key
 
-    def deltas(self, request: Request) -> Iterator[Delta]:
-        """One call, of Chat Completions, or of Responses where the model has nothing else."""
-        if not needs_responses(self.model):
-            yield from super().deltas(request)
-            return
-        with (
-            typed_errors(self.server, self.model, self.key_variable),
-            self.client() as client,
-            client.responses.create(**parameters(self.model, request, self.options)) as events,
-        ):
-            self.check_kind(events.response.headers.get("content-type", ""))
-            for event in events:
-                yield delta(event, self.server)
+    def endpoint(self, client: Any) -> Any:
+        """Chat Completions, or Responses where the model has nothing else."""
+        return client.responses if needs_responses(self.model) else super().endpoint(client)
 
-    async def adeltas(self, request: Request) -> AsyncIterator[Delta]:
-        """One call, without blocking."""
-        if not needs_responses(self.model):
-            async with aclosing(super().adeltas(request)) as deltas:  # type: ignore[type-var]
-                async for one in deltas:
-                    yield one
-            return
-        with typed_errors(self.server, self.model, self.key_variable):
-            async with (
-                self.async_client() as client,
-                await client.responses.create(**parameters(self.model, request, self.options)) as events,
-            ):
-                self.check_kind(events.response.headers.get("content-type", ""))
-                async for event in events:
-                    yield delta(event, self.server)
+    def parameters(self, request: Request) -> dict[str, Any]:
+        """What either is sent."""
+        if needs_responses(self.model):
+            return parameters(self.model, request) | self.temperature()
+        return super().parameters(request)
+
+    def replies(self) -> ChatEvents | ResponseEvents:
+        """What reads the events of either."""
+        return ResponseEvents() if needs_responses(self.model) else super().replies()
 
     def client(self) -> openai.OpenAI:
         """A client for one call."""
-        import httpx
         import openai
 
+        from rag_assistant.backends.limits import bound
+
         return openai.OpenAI(
-            api_key=self._key.get_secret_value(),
+            api_key=self.key,
             base_url=self._base_url,
-            timeout=httpx.Timeout(self.options.timeout, connect=min(10.0, self.options.timeout)),
+            timeout=self.timeout(),
             max_retries=0,
+            http_client=openai.DefaultHttpxClient(event_hooks={"response": [bound]}),
         )
 
     def async_client(self) -> openai.AsyncOpenAI:
         """The same, for async."""
-        import httpx
         import openai
 
+        from rag_assistant.backends.limits import abound
+
         return openai.AsyncOpenAI(
-            api_key=self._key.get_secret_value(),
+            api_key=self.key,
             base_url=self._base_url,
-            timeout=httpx.Timeout(self.options.timeout, connect=min(10.0, self.options.timeout)),
+            timeout=self.timeout(),
             max_retries=0,
+            http_client=openai.DefaultAsyncHttpxClient(event_hooks={"response": [abound]}),
         )

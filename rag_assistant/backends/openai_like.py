@@ -12,7 +12,6 @@ from urllib.parse import urlsplit
 
 from rag_assistant.backends.calling import Options, Request
 from rag_assistant.backends.chat import ChatBackend
-from rag_assistant.backends.chat_errors import typed_errors
 from rag_assistant.backends.replies import Delta
 from rag_assistant.backends.server_context import context_in, probe_of, probed
 from rag_assistant.errors import BackendError, BackendTimeout, BackendUnreachable, SettingsError
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
 
 _HEADERS = frozenset("host connection content-length content-type transfer-encoding accept accept-encoding".split())
 _LISTING_SECONDS = 5.0
+"""At most, and a quarter of what the answer's words may take: the list is not what was asked for."""
 
 
 class OpenAILikeBackend(ChatBackend):
@@ -66,16 +66,18 @@ class OpenAILikeBackend(ChatBackend):
         import httpx
         import openai
 
+        from rag_assistant.backends.limits import bound
+
         return openai.OpenAI(
             api_key="none",  # replaced or removed by _own_headers
             base_url=self._base_url,
+            timeout=self.timeout(),
             max_retries=0,
             http_client=httpx.Client(
-                timeout=self._timeout(),
                 follow_redirects=False,
                 verify=self._encrypted,
                 trust_env=self._proxies,
-                event_hooks={"request": [self._own_headers]},
+                event_hooks={"request": [self._own_headers], "response": [bound]},
             ),
         )
 
@@ -84,19 +86,21 @@ class OpenAILikeBackend(ChatBackend):
         import httpx
         import openai
 
+        from rag_assistant.backends.limits import abound
+
         async def own_headers(request: httpx.Request) -> None:
             self._own_headers(request)
 
         return openai.AsyncOpenAI(
             api_key="none",
             base_url=self._base_url,
+            timeout=self.timeout(),
             max_retries=0,
             http_client=httpx.AsyncClient(
-                timeout=self._timeout(),
                 follow_redirects=False,
                 verify=self._encrypted,
                 trust_env=self._proxies,
-                event_hooks={"request": [own_headers]},
+                event_hooks={"request": [own_headers], "response": [abound]},
             ),
         )
 
@@ -114,7 +118,8 @@ class OpenAILikeBackend(ChatBackend):
                         self._until_called = known
                         return known
             except (BackendUnreachable, BackendTimeout):
-                return None  # the call itself will tell
+                self._until_called = 0  # the call itself will tell
+                return None
             self._told = known
         return self._told or self._until_called or None
 
@@ -137,24 +142,19 @@ class OpenAILikeBackend(ChatBackend):
         import httpx
 
         try:
-            with typed_errors(self.server, self.model, self.key_variable), self.client() as client:
-                quick = client.with_options(timeout=min(_LISTING_SECONDS, self.options.timeout))
+            with self.failures(), self.client() as client:
+                quick = client.with_options(timeout=min(_LISTING_SECONDS, self.options.timeout / 4))
                 found: object = quick.get(address, cast_to=httpx.Response).json()
                 return found
         except (BackendUnreachable, BackendTimeout):
             raise
-        except (BackendError, ValueError):
+        except (BackendError, ValueError, RecursionError):
             return None
-
-    def _timeout(self) -> httpx.Timeout:
-        import httpx
-
-        return httpx.Timeout(self.options.timeout, connect=min(10.0, self.options.timeout))
 
     def _own_headers(self, request: httpx.Request) -> None:
         for name in list(request.headers):
             if name.lower() not in _HEADERS:
                 del request.headers[name]
         request.headers["user-agent"] = "rag-assistant"
-        if self._key is not None:
-            request.headers["authorization"] = f"Bearer {self._key.get_secret_value()}"
+        if self.key:
+            request.headers["authorization"] = f"Bearer {self.key}"

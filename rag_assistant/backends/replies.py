@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from rag_assistant.backends.base import Prompt
 from rag_assistant.backends.chat_errors import empty, filtered, interrupted
 from rag_assistant.drafts import Notice, Piece, Rewritten
+from rag_assistant.errors import BackendError
 from rag_assistant.grounding.reply import Reply
 from rag_assistant.types import Usage
 
@@ -33,12 +34,14 @@ class Delta:
     Attributes:
         text: The next piece; may be empty.
         finish: Why the reply ended: ``stop``, ``length``, ``content_filter``; empty while it goes on.
-        usage: Once, where the provider reports it.
+        usage: Where the provider reports it.
+        thought: The next piece of its reasoning, where that comes apart from the text.
     """
 
     text: str = ""
     finish: str = ""
     usage: Usage | None = None
+    thought: str = ""
 
 
 class ModelReply(ABC):
@@ -46,13 +49,25 @@ class ModelReply(ABC):
 
     Attributes:
         begun: Whether any text has come.
+        characters: How many have come, those of reasoning included.
     """
 
     def __init__(self, server: str) -> None:
         self._server = server
         self._usage = Usage(calls=1)
         self._finish = ""
+        self._reasoned = False
         self.begun = False
+        self.characters = 0
+
+    @property
+    def ended(self) -> bool:
+        """Whether the server has said why the reply ended."""
+        return self._finish not in ("", "content_filter")
+
+    def cut(self) -> None:
+        """The reply goes on beyond what may be written, and isn't read any further."""
+        self._finish = "length"
 
     def add(self, delta: Delta) -> Iterator[Piece]:
         """Takes in what has come.
@@ -65,6 +80,8 @@ class ModelReply(ABC):
             self._usage = delta.usage
         if self._finish == "content_filter":
             raise filtered(self._server)
+        self.characters += len(delta.text) + len(delta.thought)
+        self._reasoned = self._reasoned or bool(delta.thought)
         if delta.text:
             self.begun = True
             yield from self._take(delta.text)
@@ -76,14 +93,22 @@ class ModelReply(ABC):
             BackendProtocolError: It was empty.
             BackendInterrupted: It has no end.
         """
+        if not self._finish and self.begun:
+            yield from self.broken(interrupted(self._server))
         truncated = self._finish == "length"
         pieces = list(self._rest(truncated=truncated))
         if self._empty:
-            raise empty(self._server, truncated=truncated)
-        if not self._finish:
-            raise interrupted(self._server)
+            raise empty(self._server, truncated=truncated, reasoned=self._reasoned)
         yield from pieces
         yield self._usage
+
+    def broken(self, error: BackendError) -> Iterator[Piece]:
+        """What is whole of a reply that this error ended.
+
+        Raises:
+            BackendError: The one given, at the end.
+        """
+        raise error
 
     @abstractmethod
     def _take(self, text: str) -> Iterator[Piece]:
@@ -105,6 +130,13 @@ class AnswerReply(ModelReply):
     def __init__(self, prompt: Prompt, server: str) -> None:
         super().__init__(server)
         self._reply = Reply(prompt.evidence, prompt.form.text)
+
+    def broken(self, error: BackendError) -> Iterator[Piece]:
+        """Its last whole sentence, what the reply took, and the error."""
+        if self.begun:
+            yield from self._reply.finish(truncated=True)
+            yield self._usage
+        raise error
 
     def _take(self, text: str) -> Iterator[Piece]:
         return self._reply.add(text)

@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from rag_assistant.backends.calling import Options, Request
-from rag_assistant.backends.chat_errors import broken_off
+from rag_assistant.backends.calling import Request
+from rag_assistant.backends.events import Failed, failure_in, text_of, usage_of
 from rag_assistant.backends.replies import Delta
-from rag_assistant.types import Usage
 
 _ONLY = re.compile(r"(?:o\d|gpt-\d+(?:\.\d+)?)\S*-(?:pro|codex|deep-research)\b|codex-|computer-use")
 _FINISHES = {"max_output_tokens": "length", "content_filter": "content_filter"}
@@ -19,9 +18,9 @@ def needs_responses(model: str) -> bool:
     return _ONLY.match(model) is not None
 
 
-def parameters(model: str, request: Request, options: Options) -> dict[str, Any]:
+def parameters(model: str, request: Request) -> dict[str, Any]:
     """The request; nothing of it is to be kept by the server."""
-    told: dict[str, Any] = {
+    return {
         "model": model,
         "instructions": request.system,
         "input": request.user,
@@ -29,30 +28,39 @@ def parameters(model: str, request: Request, options: Options) -> dict[str, Any]
         "store": False,
         "stream": True,
     }
-    if options.temperature is not None:
-        told["temperature"] = options.temperature
-    return told
 
 
-def delta(event: Any, server: str) -> Delta:
-    """What an event of the stream brings.
+class ResponseEvents:
+    """Makes deltas of the events of a reply."""
 
-    Raises:
-        BackendError: It says that the answer failed.
-    """
-    kind = getattr(event, "type", "")
-    if kind == "response.output_text.delta":
-        return Delta(str(event.delta or ""))
-    if kind.startswith("response.refusal"):
-        return Delta(finish="content_filter")
-    response = getattr(event, "response", None)
-    if kind in ("response.failed", "error"):
-        failure = getattr(response, "error", None) or event
-        raise broken_off(server, str(getattr(failure, "message", "") or "no reason given"))
-    if kind not in ("response.completed", "response.incomplete"):
-        return Delta()
-    reported = getattr(response, "usage", None)
-    usage = Usage(reported.input_tokens, reported.output_tokens, calls=1) if reported is not None else None
-    reason = getattr(getattr(response, "incomplete_details", None), "reason", None)
-    finish = "stop" if kind == "response.completed" else _FINISHES.get(str(reason), "length")
-    return Delta(finish=finish, usage=usage)
+    def __init__(self) -> None:
+        self._streams = False
+
+    def delta(self, event: dict[str, Any]) -> Delta:
+        """What an event brings.
+
+        Raises:
+            Failed: It says that the answer failed.
+        """
+        kind = str(event.get("type") or "")
+        if kind == "response.output_text.delta":
+            self._streams = True
+            return Delta(text_of(event.get("delta")))
+        if kind.startswith("response.refusal"):
+            return Delta(finish="content_filter")
+        if kind.startswith("response.reasoning"):
+            return Delta(thought=text_of(event.get("delta")))
+        response = event.get("response") if kind else event  # which came whole
+        response = response if isinstance(response, dict) else {}
+        if failure := failure_in(response) or failure_in(event):
+            raise failure
+        status = str(response.get("status") or kind.rpartition(".")[2])
+        if status == "failed":
+            raise Failed("no reason given")
+        if status not in ("completed", "incomplete"):
+            return Delta()
+        usage = usage_of(response.get("usage"), "input_tokens", "output_tokens")
+        details = response.get("incomplete_details")
+        reason = str(details.get("reason")) if isinstance(details, dict) else ""
+        finish = "stop" if status == "completed" else _FINISHES.get(reason, "length")
+        return Delta("" if self._streams else text_of(response.get("output")), finish, usage)

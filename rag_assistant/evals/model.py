@@ -83,11 +83,14 @@ class Model:
 
     def _once(self, request: Request) -> str:
         pieces: list[str] = []
-        usage = Usage()
+        usage, characters = Usage(), 0
         self.calls += 1
         with closing(self._backend.deltas(request)) as deltas:  # type: ignore[type-var]
             for delta in deltas:
                 pieces.append(delta.text)
+                characters += len(delta.text) + len(delta.thought)
                 usage = delta.usage or usage
+                if request.exceeded_by(characters):
+                    break
         self._purse.after(usage)
         return "".join(pieces)

@@ -22,8 +22,10 @@ from rag_assistant.grounding.partial import may_match, open_at
 from rag_assistant.grounding.settled import begun_word, open_formula, settled_end
 from rag_assistant.sentences import sentence_spans
 
-MAX_SENTENCE = 4000
+MAX_SENTENCE = 2000
 """Characters after which text without an end of sentence is handed on as it is."""
+LONGEST_BEGINNING = 1000
+"""Of a sentence longer than this no more is told before its end: all of it is looked at again with each word."""
 
 SENTINEL = "NOT_IN_ABSTRACTS"
 _SENTINEL = re.compile(r"NOT(?:\\?_|[ -])IN(?:\\?_|[ -])ABSTRACTS?|(?i:\bnot\\?_in\\?_(?:the\\?_)?abstracts?\b)")
@@ -192,6 +194,8 @@ class Reply:
     def _beginning(self) -> Iterator[Piece]:
         """How the next sentence begins, where more of that is settled than has been told."""
         if self._thinking or self._refused or self._notes or self._reasoned is not None:
+            return
+        if len(self._text) > LONGEST_BEGINNING:
             return
         text = self._text + begun_word(self._pending)
         if not self._told and not self._denied and may_be_json(text):

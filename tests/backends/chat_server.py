@@ -18,7 +18,9 @@ class Reply:
     """What the server does for one request.
 
     ``pieces`` are streamed as deltas and closed with ``finish`` and usage. ``breaks``: the connection is cut after the
-    pieces. ``raw``: this body is sent instead, as ``kind``. With a ``status`` other than 200, ``raw`` is the error.
+    pieces, or before all that is announced of ``raw``. ``raw``: this body is sent instead, as ``kind``. With a
+    ``status`` other than 200, ``raw`` is the error. ``endless``: ``raw`` is sent again and again, with ``pause``
+    between, until the client leaves.
     """
 
     pieces: tuple[str, ...] = ()
@@ -31,6 +33,7 @@ class Reply:
     pause: float = 0.0
     usage: tuple[int, int] = (7, 3)
     cost: float | None = None
+    endless: bool = False
 
 
 @dataclass
@@ -137,11 +140,19 @@ def serving() -> Iterator[Script]:
             data = (reply.raw or "").encode()
             self.send_response(reply.status)
             self.send_header("content-type", reply.kind)
-            self.send_header("content-length", str(len(data)))
+            if not reply.endless:
+                self.send_header("content-length", str(len(data) + reply.breaks))
             for name, value in reply.headers:
                 self.send_header(name, value)
             self.end_headers()
-            self.wfile.write(data)
+            self.close_connection = reply.endless or reply.breaks
+            try:
+                self.wfile.write(data)
+                while reply.endless:
+                    time.sleep(reply.pause)
+                    self.wfile.write(data)
+            except (BrokenPipeError, ConnectionResetError):
+                script.hung_up.set()
 
         def log_message(self, *args: object) -> None:
             """Quiet."""

@@ -77,6 +77,31 @@ def test_text_that_had_streamed_is_replaced(opened: Open, server: Script, assist
     assert all("PPO outperforms" not in statement.text for statement in final.answer.statements)
 
 
+HELD = "DPO retains its asymptotically decaying gap by just tuning the temperature accordingly [1]. "
+BROKEN_OFF = f"data: {json.dumps({'choices': [{'delta': {'content': HELD + 'It'}}]})}\n\n"
+
+
+@pytest.mark.parametrize(
+    ("reply", "said"),
+    [
+        (Reply((HELD, "It"), breaks=True), "broke off in the middle"),
+        (Reply((HELD, "It"), finish="error"), "broke off its answer: no reason given"),
+        (Reply(raw=f"{BROKEN_OFF}data: {{\n\n", kind="text/event-stream"), "something that is not JSON"),
+        (Reply(raw=f'{BROKEN_OFF}{{"error": "GPU fell off"}}', kind="text/event-stream"), "GPU fell off"),
+        (Reply((HELD, "It", "", ""), pause=0.5), "didn't answer in time"),
+    ],
+)
+def test_what_had_come_before_a_failure_is_kept(opened: Open, server: Script, reply: Reply, said: str) -> None:
+    server.say(reply)
+    asked = opened(timeout=0.4)
+    answer = both(asked)
+    assert (answer.status, answer.backend, answer.usage.calls) == ("answered", "openai-like", 1)
+    assert [statement.text for statement in answer.statements] == [f"{HELD[:-6]}. [1]"]
+    [notice] = answer.notices
+    assert said in notice
+    assert notice.endswith("; what had come until then is kept.")
+
+
 def test_without_a_key_the_abstracts_answer(assistant: Assistant) -> None:
     index = assistant.settings.index_path
     with pytest.raises(e.BackendAuthError):
@@ -114,7 +139,7 @@ def test_a_session_has_a_budget_of_its_own(opened: Open, server: Script) -> None
     for _ in range(3):
         with pytest.raises(e.BackendAuthError):
             asked.ask(QUESTION)
-    server.say(Reply(("PPO outperforms DPO [1.s1]. ", "And then. ", "It"), breaks=True))
+    server.say(Reply(("PPO outperforms DPO [1.s1]. ", "It"), breaks=True))
     with pytest.raises(e.BackendInterrupted):
         asked.ask(QUESTION)
     with pytest.raises(e.BudgetExceeded, match="max_session_tokens"):

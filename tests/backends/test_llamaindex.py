@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,8 +14,9 @@ from rag_assistant import Assistant
 from rag_assistant import errors as e
 from rag_assistant.backends.llamaindex import LlamaIndexBackend
 from rag_assistant.settings import Settings
+from rag_assistant.types import Usage
 
-from .chat_server import Script
+from .chat_server import Reply, Script
 from .http_llm import HttpLLM, WholeLLM
 
 QUESTION = "Does DPO keep its advantage when the true reward is not realizable?"
@@ -31,6 +33,15 @@ def test_an_object_answers(assistant: Assistant, server: Script, kind: type[Http
     assert answer.text == f"{ANSWER} [1]"
     assert (answer.backend, answer.model) == ("llamaindex", "mine")
     assert server.seen[0][1]["authorization"] == "Bearer theirs"
+
+
+def test_counts_that_cannot_be_are_not_known(assistant: Assistant, server: Script) -> None:
+    chunk = {"choices": [{"delta": {"content": ANSWER}, "finish_reason": "stop"}], "usage": {"prompt_tokens": "many"}}
+    server.say(Reply(raw=f"data: {json.dumps(chunk)}\n", kind="text/event-stream"))
+    llm = HttpLLM(api_base=server.url)
+    with Assistant.open(assistant.settings.index_path, backend=llm) as asked:
+        answer = asked.ask(QUESTION)
+    assert (answer.text, answer.usage) == (f"{ANSWER} [1]", Usage(calls=1))
 
 
 def test_a_class_is_made_with_the_settings(
