@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from rag_assistant.answering.budget import Purse
 from rag_assistant.answering.calls import Call, Calls, RewriteCall
@@ -14,7 +14,7 @@ from rag_assistant.answering.last_check import NOTHING_HELD, SURE, WITHHELD, ans
 from rag_assistant.answering.listing import Listing
 from rag_assistant.answering.record import Record
 from rag_assistant.answering.rewriting import needs_model, reworded
-from rag_assistant.answering.searching import search, with_each_side
+from rag_assistant.answering.searching import fitting, search, with_each_side
 from rag_assistant.answering.telling import Told
 from rag_assistant.backends.base import Backend, Lists, Prepares, Prompt, Rewrites
 from rag_assistant.checks.base import Check
@@ -170,7 +170,7 @@ class Run:
             if (better := reworded(alone, part, self._reworded, turns)) is not None:
                 alone = better
         with self._record.timed("searching"):
-            form = analyse(alone.text)
+            form = self._narrowed(analyse(alone.text))
             self._record.standalone.append(alone.text)
             if form.cut or len(self.question) > MAX_QUESTION * 4:
                 self._record.notices.append(
@@ -217,6 +217,19 @@ class Run:
         self._calls = None
         yield from self._complete(made.prompt)
         self._record.count(made)
+
+    def _narrowed(self, form: QuestionForm) -> QuestionForm:
+        """The question as it is where no record fits its conditions: what it is about doesn't matter then."""
+        if form.records is None or form.field == "records":
+            return form
+        fit = fitting(self.retriever, form.records, self.filters)
+        if not fit:
+            return replace(form, kind="bibliography", field="records")
+        said = [f"“{condition.said}”" for condition in form.records.conditions] + [form.records.order or ""]
+        if any(said):
+            noun = "paper that fits" if len(fit) == 1 else "papers that fit"
+            self._record.notices.append(f"Looked among the {len(fit)} {noun} {' and '.join(filter(None, said))}.")
+        return form
 
     def _check_last(self, calls: Calls, part: str, form: QuestionForm, evidence: Evidence) -> Iterator[Event | Call]:
         """Looks at what a model answered to a part as a whole. Where it holds nothing, the fallback answers, if that
@@ -301,4 +314,4 @@ class Run:
         self._record.notices += [notice for notice in (self._checking.notice,) if notice]
 
     def _hit_limit(self, form: QuestionForm) -> int:
-        return 0 if form.field == "papers_by" else self.k
+        return 0 if form.field in ("papers_by", "records", "without") else self.k

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from rag_assistant.backends.bibliography import fitting_papers
+from rag_assistant.backends.lists import belongs
 from rag_assistant.backends.sides import names_side, sides_of
 from rag_assistant.conversation import Standalone
 from rag_assistant.evidence import Evidence
-from rag_assistant.questions.form import BIBLIOGRAPHY_WORDS, QuestionForm
+from rag_assistant.questions.form import BIBLIOGRAPHY_WORDS, QuestionForm, is_content, list_on
+from rag_assistant.questions.records import RecordQuery
 from rag_assistant.retrieval.retriever import Query, Retriever
 from rag_assistant.types import Filters
 
@@ -18,10 +21,14 @@ def search(retriever: Retriever, form: QuestionForm, alone: Standalone, k: int, 
     """What is found for a question: of a list all that may be on the topic, else the ``k`` best papers."""
     if form.kind == "empty" or alone.unresolved:
         return Evidence((), (), len(retriever.papers(filters)))
-    if form.field == "papers_by":
+    if form.field in ("papers_by", "records"):
         return retriever.records(filters)
     scan = form.kind == "list"
     query = query_of(alone)
+    if form.records is not None:
+        narrowed = replace(filters or Filters(), ids=fitting(retriever, form.records, filters))
+        text = list_on(form.records.without).text if form.field == "without" else form.text
+        return retriever.retrieve(replace(query, text=text), k=len(narrowed.ids), filters=narrowed, scan=True)
     if form.kind == "bibliography":
         query = replace(query, ignored=BIBLIOGRAPHY_WORDS, judged=False)
     if alone.only_focus:
@@ -32,6 +39,16 @@ def search(retriever: Retriever, form: QuestionForm, alone: Standalone, k: int, 
         narrowed = replace(filters or Filters(), ids=focus)
         return replace(retriever.retrieve(query, k=k, filters=narrowed), considered=len(in_reach))
     return retriever.retrieve(query, k=len(retriever.all_papers) if scan else k, filters=filters, scan=scan)
+
+
+def fitting(retriever: Retriever, records: RecordQuery, filters: Filters | None) -> tuple[str, ...]:
+    """Ids of the papers in reach whose records fit and, where others are to be left out, that are on the topic."""
+    fit = tuple(paper.id for paper in fitting_papers(records, retriever.papers(filters)))
+    if not fit or not records.without or not any(map(is_content, records.topic.split())):
+        return fit
+    form = list_on(records.topic)
+    found = retriever.retrieve(Query(form.text), k=len(fit), filters=replace(filters or Filters(), ids=fit), scan=True)
+    return tuple(paper.hit.paper.id for paper in found.papers if belongs(form, found.words, paper))
 
 
 def with_each_side(

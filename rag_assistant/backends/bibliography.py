@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
+from rag_assistant.backends.lists import belongs
 from rag_assistant.drafts import Draft, Frame, Label, Matched, Piece, Refusal
 from rag_assistant.evidence import FAR, Evidence, coverage
 from rag_assistant.grounding.gate import judge
-from rag_assistant.questions.form import QuestionForm
+from rag_assistant.questions.form import QuestionForm, list_on
+from rag_assistant.questions.patterns import Field
+from rag_assistant.questions.records import Condition, Order, RecordQuery
 from rag_assistant.types import Paper
 
 CREDITED = 0.9
 """From this match on a sentence that credits somebody does so with what is asked about."""
+HALF = 0.5
+"""From this share of a topic's words on, by weight, an abstract may be about it."""
 MAX_LISTED = 20
 
 
@@ -46,6 +51,10 @@ def answer_bibliography(form: QuestionForm, evidence: Evidence) -> Iterator[Piec
     """The pieces that answer a question on the bibliography; a refusal where no paper or field is found."""
     if form.field == "papers_by":
         return _papers_by(form, evidence)
+    if form.field == "records" and form.records is not None:
+        return _records(form.records, evidence)
+    if form.field == "without" and form.records is not None:
+        return _without(form.records.without, evidence)
     if form.field == "count" and not evidence.words:
         return iter([Frame(_count(evidence))])
     return _of_one(form, evidence)
@@ -78,6 +87,89 @@ def _papers_by(form: QuestionForm, evidence: Evidence) -> Iterator[Piece]:
         yield Frame(f"\n\nThe other {len(found) - MAX_LISTED} are left out here.")
 
 
+def fitting_papers(records: RecordQuery, papers: Sequence[Paper]) -> list[Paper]:
+    """The papers whose records fit every condition, and of those the extreme ones where such are asked for."""
+    fit = [paper for paper in papers if all(_fits(paper, condition) for condition in records.conditions)]
+    if records.order is None:
+        return fit
+    values = {paper.id: _extreme(paper, records.order) for paper in fit}
+    best = max((value for value in values.values() if value is not None), default=None)
+    return [paper for paper in fit if best is not None and values[paper.id] == best]
+
+
+def _extreme(paper: Paper, order: Order) -> int | None:
+    """What the papers asked for have most of; ``None`` where the record doesn't say."""
+    value = len(paper.authors) or None if order.endswith("authors") else paper.year
+    return value if value is None or order in ("most authors", "newest") else -value
+
+
+def _fits(paper: Paper, condition: Condition) -> bool:
+    """Whether the record says so, or with a negated condition says otherwise; a field that isn't there says nothing."""
+    known = {"year": paper.year, "count": paper.authors, "author": paper.authors, "venue": paper.venue}[condition.field]
+    if not known:
+        return False
+    if condition.field == "author":
+        fits = matches_person(paper, condition.name)
+    elif condition.field == "venue":
+        fits = " ".join(_name_parts(condition.name)) in " ".join(_name_parts(paper.venue or ""))
+    else:
+        value = len(paper.authors) if condition.field == "count" else paper.year or 0
+        fits = (condition.low is None or value >= condition.low) and (condition.high is None or value <= condition.high)
+    return fits != condition.negated
+
+
+_TOLD_BY: dict[str, Field] = {"year": "year", "count": "count", "author": "authors", "venue": "venue"}
+
+
+def _records(records: RecordQuery, evidence: Evidence) -> Iterator[Piece]:
+    papers = [paper.hit.paper for paper in evidence.papers]
+    fit = {paper.id for paper in fitting_papers(records, papers)}
+    if not fit:
+        said = tuple(condition.said for condition in records.conditions) or (records.order or "",)
+        wanted = " and ".join(f"“{one}”" for one in said)
+        message = f"None of the {len(papers)} papers fits {wanted} by its record."
+        years = sorted({paper.year for paper in papers if paper.year})
+        if years and any(condition.field == "year" for condition in records.conditions):
+            message += f" They are from {years[0]}{f' to {years[-1]}' if len(years) > 1 else ''}."
+        yield Refusal("not_in_corpus", said, message)
+        return
+    fields = [_TOLD_BY[condition.field] for condition in records.conditions]
+    if records.order is not None:
+        fields.append("count" if records.order.endswith("authors") else "year")
+    yield Matched(len(fit))
+    yield Frame(f"{len(fit)} of {len(papers)} {'paper' if len(papers) == 1 else 'papers'}:")
+    rows = [index for index, paper in enumerate(papers) if paper.id in fit]
+    for index in rows[:MAX_LISTED]:
+        told = _tell(fields[-1], papers[index])
+        if told is not None:
+            yield Frame("\n- ")
+            yield Draft(told[0], (Label(index),), "bibliography", told[1])
+    if len(rows) > MAX_LISTED:
+        yield Frame(f"\n\nThe other {len(rows) - MAX_LISTED} are left out here.")
+
+
+def _without(topic: str, evidence: Evidence) -> Iterator[Piece]:
+    """The papers that aren't found to be on a topic and don't have its words: the abstracts can't show more."""
+    form = list_on(topic)
+    rows = [
+        at
+        for at, paper in enumerate(evidence.papers)
+        if not belongs(form, evidence.words, paper) and coverage(evidence.words, paper.matches) < HALF
+    ]
+    others = evidence.considered - len(evidence.papers) + len(rows)
+    if not others:
+        message = f"All {evidence.considered} papers seem to be about “{topic}”: none is left."
+        yield Refusal("not_in_corpus", (topic,), message)
+        return
+    yield Matched(others)
+    yield Frame(f"The abstracts of {others} of {evidence.considered} papers say nothing of “{topic}”:")
+    for index in rows[:MAX_LISTED]:
+        yield Frame("\n- ")
+        yield Draft(f"“{evidence.papers[index].hit.paper.title}”.", (Label(index),), "bibliography", ("title",))
+    if others > len(rows[:MAX_LISTED]):
+        yield Frame(f"\n\nThe other {others - len(rows[:MAX_LISTED])} are left out here.")
+
+
 def _of_one(form: QuestionForm, evidence: Evidence) -> Iterator[Piece]:
     words = evidence.words
     judgements = [judge(words, paper) for paper in evidence.papers]
@@ -93,7 +185,7 @@ def _of_one(form: QuestionForm, evidence: Evidence) -> Iterator[Piece]:
     if form.field in ("authors", "year") and (credited := _credited(form, evidence, able[0])) is not None:
         yield credited
         return
-    told = _tell(form, paper)
+    told = _tell(form.field, paper, form.text)
     if told is None:
         yield Refusal(
             "not_in_abstracts",
@@ -135,24 +227,24 @@ def _credited(form: QuestionForm, evidence: Evidence, index: int) -> Draft | Ref
     return Draft(evidence.papers[index].sentences[-place].passage.text, (Label(index, -place),))
 
 
-def _tell(form: QuestionForm, paper: Paper) -> tuple[str, tuple[str, ...]] | None:
+def _tell(field: Field | None, paper: Paper, asked: str = "") -> tuple[str, tuple[str, ...]] | None:
     title = f"“{paper.title}”"
-    if form.field == "authors" and paper.authors:
+    if field == "authors" and paper.authors:
         return f"{title} is by {_joined(paper.authors)}.", ("title", "authors")
-    if form.field == "count" and paper.authors:
+    if field == "count" and paper.authors:
         noun = "author" if len(paper.authors) == 1 else "authors"
         return f"{title} has {len(paper.authors)} {noun}: {_joined(paper.authors)}.", ("title", "authors")
-    if form.field == "link" and (paper.url or paper.links):
-        urls = [url for name, url in paper.links.items() if name.lower() in form.text.lower()]
+    if field == "link" and (paper.url or paper.links):
+        urls = [url for name, url in paper.links.items() if name.lower() in asked.lower()]
         urls = urls or ([paper.url] if paper.url else list(paper.links.values()))
         return f"{title}: {' , '.join(urls)}", ("title", "url")
-    if form.field == "doi" and paper.doi:
+    if field == "doi" and paper.doi:
         return f"The DOI of {title} is {paper.doi}.", ("title", "doi")
-    if form.field == "year" and paper.year:
+    if field == "year" and paper.year:
         return f"{title} was published in {paper.year}.", ("title", "year")
-    if form.field == "venue" and paper.venue:
+    if field == "venue" and paper.venue:
         return f"{title} appeared at {paper.venue}.", ("title", "venue")
-    if form.field == "title":
+    if field == "title":
         return f"The title is {title}.", ("title",)
     return None
 

@@ -8,7 +8,7 @@ another way of answering: lists over all papers, comparisons, and questions on t
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from rag_assistant.questions.patterns import (
@@ -26,6 +26,7 @@ from rag_assistant.questions.patterns import (
     YESNO,
     Field,
 )
+from rag_assistant.questions.records import RecordQuery, record_query
 from rag_assistant.sentences import sentence_spans
 
 Kind = Literal["fact", "list", "comparison", "yesno", "bibliography", "empty"]
@@ -90,6 +91,7 @@ class QuestionForm:
         multi: Whether the wording asks across papers.
         counts: Whether a list is wanted as a number ("how many papers").
         cut: Whether the question was longer and has been cut.
+        records: What the records of the papers asked for must say.
         relation: For lists, the verb of "which papers derive ...", in lower case: it says less than its object.
         alternatives: For lists, what "A, B or C" offers, each as it stands in the question.
     """
@@ -104,6 +106,7 @@ class QuestionForm:
     cut: bool = False
     alternatives: tuple[str, ...] = ()
     relation: str = ""
+    records: RecordQuery | None = None
 
 
 def clean(text: str) -> str:
@@ -121,6 +124,9 @@ def analyse(question: str) -> QuestionForm:
     if not any(character.isalnum() for character in text):
         return QuestionForm(text, "empty", cut=cut)
     if not cut:
+        records = record_query(text)
+        if records is not None and not _of_a_person(records):
+            return _of_records(text, records)
         for field, pattern in BIBLIOGRAPHY:
             if match := pattern.search(text):
                 person = _person(match.groupdict().get("who") or "")
@@ -146,6 +152,24 @@ def analyse(question: str) -> QuestionForm:
     if YESNO.match(text):
         return QuestionForm(text, "yesno", multi=multi, cut=cut)
     return QuestionForm(text, "fact", multi=multi, cut=cut)
+
+
+def _of_a_person(records: RecordQuery) -> bool:
+    """Whether nothing but an author is given: such questions may name several, with initials."""
+    return not records.topic and [(c.field, c.negated) for c in records.conditions] == [("author", False)]
+
+
+def list_on(topic: str, *, counts: bool = False) -> QuestionForm:
+    """The form of a question for a list of the papers on a topic."""
+    return analyse(f"{'How many' if counts else 'Which'} papers are about {topic}?")
+
+
+def _of_records(text: str, records: RecordQuery) -> QuestionForm:
+    if records.without:
+        return QuestionForm(text, "bibliography", field="without", multi=True, counts=records.counts, records=records)
+    if not _has_content(records.topic):
+        return QuestionForm(text, "bibliography", field="records", multi=True, counts=records.counts, records=records)
+    return replace(list_on(records.topic, counts=records.counts), records=records)
 
 
 def asked_part(text: str) -> str:

@@ -1,0 +1,129 @@
+"""Questions that the papers' records answer: years, venues, authors and their number, alone, joined, and negated."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rag_assistant import Assistant, Filters
+from rag_assistant.questions.records import record_query
+
+
+def cited(assistant: Assistant, question: str) -> set[str]:
+    return {citation.paper.id for citation in assistant.ask(question).citations}
+
+
+@pytest.mark.parametrize(
+    "question", ["Which papers were published in 2024?", "papers from 2024", "anything since 2023?", "2024 papers"]
+)
+def test_a_year_that_all_have(assistant: Assistant, question: str) -> None:
+    assert len(cited(assistant, question)) == 19
+
+
+@pytest.mark.parametrize("question", ["Anything before 2020?", "papers not from 2024", "work between 2016 and 2019"])
+def test_a_year_that_none_has(assistant: Assistant, question: str) -> None:
+    answer = assistant.ask(question)
+    assert answer.status == "not_in_corpus"
+    assert "They are from 2024." in answer.text
+
+
+@pytest.mark.parametrize(
+    ("question", "low", "high"),
+    [
+        ("Which papers have exactly two authors?", 2, 2),
+        ("papers with 10 or more authors", 10, 99),
+        ("How many papers have fewer than three authors?", 1, 2),
+        ("everything with more than 12 co-authors", 13, 99),
+        ("list papers by no more than 3 authors", 1, 3),
+    ],
+)
+def test_numbers_of_authors(assistant: Assistant, question: str, low: int, high: int) -> None:
+    expected = {paper.id for paper in assistant.papers() if low <= len(paper.authors) <= high}
+    answer = assistant.ask(question)
+    assert answer.text.startswith(f"{len(expected)} of 19 papers")
+    assert {citation.paper.id for citation in answer.citations} == expected
+
+
+def test_the_most_and_the_fewest_authors(assistant: Assistant) -> None:
+    sizes = {paper.id: len(paper.authors) for paper in assistant.papers()}
+    for question, most in (("Which paper has the most authors?", max), ("the fewest authors?", min)):
+        if record_query(question) is not None:
+            assert cited(assistant, question) == {key for key, size in sizes.items() if size == most(sizes.values())}
+
+
+def test_conditions_join_with_a_topic(assistant: Assistant) -> None:
+    many = {paper.id for paper in assistant.papers() if len(paper.authors) > 5}
+    answer = assistant.ask("2024 papers on alignment by more than five authors")
+    found = {citation.paper.id for citation in answer.citations}
+    assert found
+    assert found <= many
+    assert f"Looked among the {len(many)} papers that fit “2024” and “by more than five authors”." in answer.notices
+    assert cited(assistant, "papers by Cotterell about steering") == {"singh24d"}
+
+
+def test_filters_hold_beside_conditions(assistant: Assistant) -> None:
+    only = Filters(ids=("cideron24a", "singh24d"))
+    answer = assistant.ask("papers from 2024", filters=only)
+    assert {citation.paper.id for citation in answer.citations} == set(only.ids)
+
+
+@pytest.mark.parametrize(
+    ("question", "about"),
+    [
+        ("Which papers are not about music?", "music"),
+        ("everything except the music one", "music"),
+        ("papers that don't deal with music", "music"),
+        ("What isn't about music?", "music"),
+        ("Which of these do not mention Byzantine workers?", "Byzantine"),
+    ],
+)
+def test_a_negated_scope_gets_the_complement(assistant: Assistant, question: str, about: str) -> None:
+    answer = assistant.ask(question)
+    saying = {paper.id for paper in assistant.papers() if about in f"{paper.title} {paper.abstract}"}
+    found = {citation.paper.id for citation in answer.citations}
+    assert answer.status == "answered"
+    assert not found & saying
+    match = re.match(r"The abstracts of (\d+) of 19 papers say nothing of", answer.text)
+    assert match is not None
+    assert len(found) == int(match[1])
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "How many authors does it have?",
+        "What did the 2024 election change?",
+        "Which papers show that pruning does not hurt accuracy?",
+        "Which methods do not need labels?",
+        "studies of 2000 patients",
+        "papers with 3 experiments",
+        "Who wrote the 2024 paper on music?",
+        "papers on learning without labels",
+        "Which paper scales with two authors' annotations?",
+    ],
+)
+def test_what_only_looks_like_it_takes_the_ordinary_way(question: str) -> None:
+    assert record_query(question) is None
+
+
+@given(st.text(max_size=300))
+def test_any_text_is_parsed(text: str) -> None:
+    record_query(text)
+
+
+@given(st.integers(1900, 2099), st.integers(1900, 2099))
+def test_years_bound_what_they_say(one: int, other: int) -> None:
+    low, high = sorted((one, other))
+    for question, expected in (
+        (f"papers between {one} and {other}", (low, high)),
+        (f"papers before {one}", (None, one - 1)),
+        (f"papers since {one}", (one, None)),
+        (f"works published after {one}", (one + 1, None)),
+    ):
+        query = record_query(question)
+        assert query is not None
+        assert [(condition.low, condition.high) for condition in query.conditions] == [expected]
+        assert not query.topic
