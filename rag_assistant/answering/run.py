@@ -195,7 +195,7 @@ class Run:
         ]
         self._record.grounder.evidence = evidence
         yield HitsEvent(hits_of(evidence)[: self._hit_limit(form)])
-        refusal = early_refusal(form, alone, evidence, model=isinstance(self.backend, Rewrites))
+        refusal = early_refusal(form, alone, evidence, self.retriever.occurs, model=isinstance(self.backend, Rewrites))
         if refusal is not None:
             self._record.refusals.append((part, refusal))
             return

@@ -85,9 +85,7 @@ class Retriever:
         """
         allowed = self._allowed(filters)
         considered = len(self._index.papers) if allowed is None else len(allowed)
-        corrections = self._spelling.corrections(
-            query.text, lambda word: self._index.document_frequency(stem(word)) > 0
-        )
+        corrections = self._spelling.corrections(query.text, self.occurs)
         if corrections.made:
             pattern = re.compile(rf"\b(?:{'|'.join(map(re.escape, corrections.made))})\b")
             query = replace(query, text=pattern.sub(lambda match: corrections.made[match[0]], query.text))
@@ -174,6 +172,10 @@ class Retriever:
             return kept, np.zeros((0, 0), np.float32)
         rows = [row for _, row in words.values() if row is not None]
         return kept, encoded.words.vectors[rows].astype(np.float32) / 127.0
+
+    def occurs(self, word: str) -> bool:
+        """Whether a word, in any inflection, occurs in a paper."""
+        return self._index.document_frequency(stem(word)) > 0
 
     def weight(self, word: str) -> float:
         """A word's inverse document frequency over the corpus, smoothed with its frequency in English."""

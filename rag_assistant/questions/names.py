@@ -1,0 +1,64 @@
+"""Names in a question that no paper has, told by their spelling: ``MusicGen``, ``Falcon 2``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Container, Iterable, Iterator
+from difflib import get_close_matches
+
+from rag_assistant.questions.form import is_content
+
+_MIXED = re.compile(r"(?<![\w$\\{])(?=\w*[a-z])[A-Za-z]+[a-z]*[A-Z][A-Za-z]*(?:-?\d+(?:\.\d+)*)?(?!\w)")
+_NUMBERED = re.compile(r"(?<![\w$\\{])[A-Z][A-Za-z]+(?:[ -]?(?!(?:19|20)\d\d\b)\d+(?:\.\d+)*)(?![\w%])")
+_PLURAL = re.compile(r"^[A-Z]{2,}s$")
+_LIKENESS = 0.6
+
+
+def names(text: str) -> list[str]:
+    """Words with a capital inside, and capitalised words with a number, as they are written; a year is no such number,
+    and the first word's capital says nothing."""
+    found = [match[0] for match in _NUMBERED.finditer(text) if match.start() > 0]
+    whole = " ".join(found)
+    found += [match[0] for match in _MIXED.finditer(text) if match[0] not in whole and not _PLURAL.match(match[0])]
+    return list(dict.fromkeys(found))
+
+
+def unknown_names(question: str, texts: Iterable[str], occurs: Callable[[str], bool]) -> dict[str, str]:
+    """The names that a question is about and no paper has, with the nearest name of the texts, ``""`` where none is
+    near. Empty where one of the names is known, or the question asks for something particular: that's for the reader.
+
+    Args:
+        question: What is asked.
+        texts: What was found for it; a name is known in whatever way it is spaced, hyphenated or capitalised there.
+        occurs: Whether a name occurs in any other text, as one word.
+    """
+    asked = names(question)
+    rest = question
+    for name in asked:
+        rest = rest.replace(name, " ")
+    if not asked or any(map(is_content, re.findall(r"\w+", rest))):
+        return {}
+    texts = list(texts)
+    held = {gram for text in texts for gram in _grams(text)}
+    if any(_joined(name) in held or occurs(_joined(name)) for name in asked):
+        return {}
+    known = {name.casefold(): name for text in texts for name in sorted(names(f" {text}"))}
+    near = {name: get_close_matches(name.casefold(), known, n=1, cutoff=_LIKENESS) for name in asked}
+    return {name: known[close[0]] if close else _without_number(name, held) for name, close in near.items()}
+
+
+def _grams(text: str) -> Iterator[str]:
+    """One to three words that follow each other, as one."""
+    words = re.findall(r"[^\W_]+", text.casefold())
+    for size in (1, 2, 3):
+        for at in range(len(words) - size + 1):
+            yield "".join(words[at : at + size])
+
+
+def _joined(text: str) -> str:
+    return re.sub(r"[\W_]+", "", text.casefold())
+
+
+def _without_number(name: str, held: Container[str]) -> str:
+    plain = re.sub(r"[ -]?\d+(?:\.\d+)*$", "", name)
+    return plain if plain != name and _joined(plain) in held else ""
