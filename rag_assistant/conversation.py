@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from rag_assistant.questions.form import clean, is_acronym, is_content
 from rag_assistant.types import Paper, Turn
@@ -21,6 +22,43 @@ _ORDINAL = re.compile(
     r"\b(?:the\s+)?(?P<which>first|second|third|fourth|fifth|last|other|1st|2nd|3rd|former|latter)\s+(?:one|paper|of\s+(?:them|these|those)|work)\b"
     r"|\b(?:the\s+)?(?P<side>former|latter)\b|\[(?P<number>\d{1,2})\]|\bpaper\s+(?P<paper>\d{1,2})\b",
     re.IGNORECASE,
+)
+_POINTS_AT = re.compile(
+    r"^\W*(?:(?:and|ok|so|now)\W+)?(?:(?:tell|show)\s+me\s+(?:more\s+)?(?:about|of)|what\s+(?:about|of|is|does)|summari[sz]e|describe|explain|open|take)?\s*"
+    r"the\s+(?P<which>first|second|third|fourth|fifth|last|other|1st|2nd|3rd)(?P<side>)(?P<number>)(?P<paper>)\W*$",
+    re.IGNORECASE,
+)
+_REWORDING = re.compile(
+    r"^\W*(?:(?:can|could|would|will)\s+you\s+|please\s+|and\s+)*(?:explain|say|put|rephrase|reword|simplify|summari[sz]e|shorten|translate|elaborate)\b"
+    r"(?:\s+(?:on|to\s+me|me))?\s*(?:it|this|that|these|those|them|the\s+(?:answer|above))?\s*"
+    r"(?:(?:a\s+(?:bit|little)|much)\s+)?(?:(?:more|less)\s+)?(?:simply|simple|simpler|easier|shorter|brief\w*|plain\w*|detail\w*|further|again|better|technical\w*|"
+    r"in\s+.{0,40}|into\s+.{0,20}|for\s+.{0,40}|like\s+.{0,40}|terms|words|please)*\W*$"
+    r"|^\W*(?:in\s+(?:simpler|simple|other|plain|layman.?s?)\s+(?:words|terms|english)|eli5|simpler|shorter|tl;?dr)\W*$",
+    re.IGNORECASE,
+)
+_MORE = re.compile(
+    r"^\W*(?:(?:are|is)\s+there\s+)?(?:(?:and|show\s+me|give\s+me|list|any|some|what)\s+)*(?:more|others?|else|anything\s+else|the\s+(?:rest|others?|next\s+ones?))"
+    r"(?:\s+(?:ones?|papers?|works?|of\s+(?:them|these|those)|is\s+there|please|like\s+(?:that|those|these)))*\W*$",
+    re.IGNORECASE,
+)
+_SIMILAR = re.compile(
+    r"\b(?:papers?|works?|ones?|something|anything|articles?|studies|more|others?)\s+(?:(?:that\s+(?:is|are)\s+)?(?:like|similar\s+to|related\s+to|close\s+to|resembling))\s+"
+    r"(?:this|that|it|the\s+(?:same|first|last))(?:\s+(?:one|paper|work|article|study))?\W*$"
+    r"|^\W*(?:any\s+|show\s+(?:me\s+)?|find\s+(?:me\s+)?|what\s+(?:are\s+)?(?:the\s+)?)*(?:similar|related)\s+(?:papers|works?|ones|articles|studies)\W*$",
+    re.IGNORECASE,
+)
+_SAME_AUTHORS = re.compile(
+    r"\b(?:else|other|others|another|more)\b.*\b(?:they|he|she|these\s+(?:authors|people)|the\s+(?:same\s+)?authors?|them|him|her)\b.*\b(?:writ\w+|wrote|publish\w*|author\w*|done|do|made)?\W*$"
+    r"|\b(?:other|more|another)\s+(?:\w+\s+)?(?:papers?|works?|articles?)\s+(?:by|of|from)\s+(?:them|him|her|the(?:se|\s+same)\s+(?:authors?|people))\b",
+    re.IGNORECASE,
+)
+_COMPLETE = re.compile(
+    r"^\W*how\s+\w+\s+(?:is|are|was|were|does|do|did|can|will)\s+(?!(?:it|they|this|that|these|those|the|there|he|she|you|we|i)\b)\w",
+    re.IGNORECASE,
+)
+"""Asks about a subject of its own."""
+_ASKS_OF_A_SUBJECT = re.compile(
+    r"^\W*(?:and\s+|but\s+|so\s+)*(?:what|how|why|where|when|who|which|is|are|does|do|did|can)\b", re.I
 )
 _ADDING = re.compile(
     r"^\W*(?:and|but|or|also|so|ok|then)\b|^\W*(?:what|how)\s+about\b|^\W*(?:why|how|when|where|how\s+come|really|how\s+so|in\s+what\s+way|which\s+ones?)\W*$"
@@ -39,7 +77,8 @@ _NARROW = re.compile(
 """With hardly a word of its own, "Which variant is best?" asks about what was talked of before."""
 _MAX_NARROW = 2
 _ON_THE_CORPUS = re.compile(r"\b(?:papers|works|studies|articles|abstracts|publications)\b", re.IGNORECASE)
-_NOTHING_FOUND = re.compile(r"None of the \d[\d,]* papers is on this")
+_NOTHING_FOUND = re.compile(r"^\s*(?:None of the \d[\d,]* papers|The one paper doesn't)")
+Asks = Literal["", "rewording", "similar"]
 _ORDINALS = {
     "first": 0,
     "1st": 0,
@@ -71,6 +110,8 @@ class Standalone:
         only_focus: Whether it names those papers so clearly that only they are meant ("the second one").
         unresolved: Whether it refers to something that no earlier turn holds.
         replaced: Whether it puts another thing in the place of one in the question before ("And DPO?").
+        exclude: Ids of the papers that were told already, where others are asked for.
+        asks: What it wants where that is no content: the answer before in other words, or papers like the one in focus.
     """
 
     text: str
@@ -79,6 +120,8 @@ class Standalone:
     only_focus: bool = False
     unresolved: bool = False
     replaced: bool = False
+    exclude: tuple[str, ...] = ()
+    asks: Asks = ""
 
 
 def stand_alone(question: str, history: Sequence[Turn], papers: Iterable[Paper]) -> Standalone:
@@ -95,24 +138,33 @@ def stand_alone(question: str, history: Sequence[Turn], papers: Iterable[Paper])
     asked = clean(question)
     own = _content(_ORDINAL.sub(" ", asked))
     refers = _REFERRING.search(asked)
-    ordinal = _ORDINAL.search(asked)
+    ordinal = _ORDINAL.search(asked) or _POINTS_AT.search(asked)
     adds = _ADDING.search(asked)
+    of_before = _is_of_before(asked)
     if _GREETING.fullmatch(asked):
         return Standalone(asked, unresolved=True)
     turns = [(clean(q), a) for q, a in history if clean(q)]
     if not turns:
-        return Standalone(asked, unresolved=not own and bool(refers or ordinal or adds))
-    narrow = _NARROW.match(asked) and len(own) <= _MAX_NARROW and not any(is_acronym(word) for word in own)
+        bare = not own or (len(own) == 1 and _ASKS_OF_A_SUBJECT.match(asked))
+        return Standalone(asked, unresolved=of_before or bool(bare and (refers or ordinal or adds)))
+    by_text = list(papers)
+    titles = {paper.id: paper.title for paper in by_text}
+    cited = _focus(turns, by_text)
+    if _REWORDING.match(asked):
+        return Standalone(f"{asked.rstrip(' ?.')} ({_topic(turns)})?", focus=tuple(cited), asks="rewording")
+    if cited and _SIMILAR.search(asked):
+        return Standalone(asked, focus=(cited[0],), asks="similar")
+    if cited and _SAME_AUTHORS.search(asked):
+        authors = next(paper.authors for paper in by_text if paper.id == cited[0])
+        if authors:
+            return Standalone(f"Which papers are by {' or '.join(authors)}?", exclude=(cited[0],))
+    if _MORE.match(asked) and (topic := _topic(turns)):
+        told = {paper for _, answer in turns for paper in cited_papers(answer, by_text)}
+        return Standalone(f"{topic}?", exclude=tuple(paper.id for paper in by_text if paper.id in told))
+    narrow = _NARROW.match(asked) and len(own) <= _MAX_NARROW and not _names_a_subject(asked)
     alone = bool(own) and not narrow
     if not (refers or adds or ordinal) and (alone or _ON_THE_CORPUS.search(asked)):
         return Standalone(asked)
-    by_text = list(papers)
-    cited: list[str] = []
-    for _, answer in reversed(turns):
-        cited = [] if _NOTHING_FOUND.search(answer) else cited_papers(answer, by_text)
-        if cited:
-            break
-    titles = {paper.id: paper.title for paper in by_text}
     if ordinal and cited:
         named = _pick(ordinal, cited)
         if named is None:
@@ -124,6 +176,30 @@ def stand_alone(question: str, history: Sequence[Turn], papers: Iterable[Paper])
     if not previous:
         return Standalone(asked, unresolved=not own)
     return _with(asked, previous, tuple(cited), replaced=bool(adds and own), turns=turns)
+
+
+def _names_a_subject(asked: str) -> bool:
+    """Whether a question names what it is about: by a capital after its first word, or as "how fast is pruning"."""
+    words = re.findall(r"[^\W_]+", asked)
+    return any(word[0].isupper() for word in words[1:]) or any(map(is_acronym, words)) or bool(_COMPLETE.match(asked))
+
+
+def _focus(turns: list[Turn], papers: list[Paper]) -> list[str]:
+    """The papers that were last talked about; none where the last question was refused."""
+    for question, answer in reversed(turns):
+        if _NOTHING_FOUND.search(answer):
+            if _is_of_before(question) or (_REFERRING.search(question) and not _names_a_subject(question)):
+                continue
+            return []
+        if cited := cited_papers(answer, papers):
+            return cited
+    return []
+
+
+def _is_of_before(question: str) -> bool:
+    """Whether a question's form makes sense after another only: "any others?", "explain that more simply"."""
+    forms = (_POINTS_AT, _REWORDING, _MORE, _SIMILAR, _SAME_AUTHORS)
+    return any(form.search(question) for form in forms)
 
 
 def _about(asked: str, ordinal: re.Match[str], title: str, paper: str) -> Standalone:
@@ -145,9 +221,9 @@ def _with(asked: str, context: str, focus: tuple[str, ...], *, replaced: bool, t
 
 
 def _topic(turns: list[Turn]) -> str:
-    """The last question that has content of its own."""
+    """The last question that has content of its own and is about more than what came before it."""
     for question, _ in reversed(turns):
-        if _content(question) and not _GREETING.fullmatch(question):
+        if _content(question) and not _GREETING.fullmatch(question) and not _is_of_before(question):
             return question.rstrip(" ?")
     return ""
 

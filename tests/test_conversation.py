@@ -69,9 +69,12 @@ def test_a_question_that_names_its_topic_is_not(question: str) -> None:
     assert follow(question) == Standalone(question)
 
 
-def test_papers_that_a_refusal_names_as_nearest_were_not_talked_of() -> None:
-    refused = f"None of the 3 papers is on this. Looked for: rice. Nearest: “{MUSIC.title}”, “{ROBUST.title}”."
-    assert follow("What is its cost?", (*HISTORY, ("How do I cook rice?", refused))).focus[0] == "memory"
+@pytest.mark.parametrize("refusal", ["is on this. Looked for: rice.", "mentions RiceCooker 2."])
+def test_what_was_refused_was_talked_about(refusal: str) -> None:
+    refused = f"None of the 3 papers {refusal} Nearest: “{MUSIC.title}”, “{ROBUST.title}”."
+    alone = follow("What is its cost?", (*HISTORY, ("How do I cook rice?", refused)))
+    assert alone.focus == ()
+    assert "rice" in alone.text
 
 
 def test_its_carries_the_paper_last_cited() -> None:
@@ -113,6 +116,65 @@ def test_an_ordinal_beyond_what_was_cited_is_unresolved(question: str) -> None:
     alone = follow(question)
     assert alone.unresolved
     assert alone.focus == ()
+
+
+@pytest.mark.parametrize(
+    "question", ["tell me about the second", "What about the second?", "the second", "and summarize the 2nd"]
+)
+def test_an_ordinal_without_a_noun(question: str) -> None:
+    assert follow(question).focus == ("robust",)
+
+
+@pytest.mark.parametrize("question", ["How fast is Gemma?", "how slow is pruning", "How much does Money-LM cost?"])
+def test_a_question_with_a_subject_of_its_own_is_not_pinned_to_the_paper_before(question: str) -> None:
+    assert follow(question) == Standalone(question)
+
+
+@pytest.mark.parametrize(
+    "question", ["any others?", "More?", "what else is there?", "show me the rest", "any more papers"]
+)
+def test_others_are_those_not_told_yet(question: str) -> None:
+    listed = f"1 of 3 papers matches:\n- {MUSIC.title}: {MUSIC.abstract} [1]"
+    alone = follow(question, (("Which papers are on music?", listed),))
+    assert alone.text == "Which papers are on music?"
+    assert alone.exclude == ("music",)
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["Can you explain that more simply?", "in other words?", "please rephrase it", "summarize that", "ELI5"],
+)
+def test_the_same_in_other_words(question: str) -> None:
+    alone = follow(question)
+    assert alone.asks == "rewording"
+    assert alone.focus[0] == "memory"
+    assert follow(question, ()).unresolved
+
+
+@pytest.mark.parametrize(
+    "question", ["Show me more papers like this one", "similar papers?", "anything similar to it?"]
+)
+def test_papers_like_the_one_talked_about(question: str) -> None:
+    alone = follow(question)
+    assert (alone.asks, alone.focus) == ("similar", ("memory",))
+    assert follow(question, ()).unresolved
+
+
+@pytest.mark.parametrize("question", ["What else did they write?", "any other papers by the same authors?"])
+def test_what_the_same_people_wrote(question: str) -> None:
+    alone = follow(question)
+    assert alone.text == "Which papers are by Ada Author?"
+    assert alone.exclude == ("memory",)
+
+
+@pytest.mark.parametrize("question", ["And what does it cost?", "And what are the limitations?", "does it scale"])
+def test_a_first_question_without_a_subject_asks_back(question: str) -> None:
+    assert follow(question, ()).unresolved
+
+
+@pytest.mark.parametrize("question", ["And pruning?", "What does it cost to train a language model?", "more data"])
+def test_a_first_question_with_a_subject_is_asked(question: str) -> None:
+    assert not follow(question, ()).unresolved
 
 
 def test_why_asks_the_question_before_again() -> None:

@@ -65,9 +65,8 @@ def test_a_number_makes_another_name(tmp_path: Path) -> None:
     papers = tmp_path / "papers.jsonl"
     papers.write_text('{"id": "a", "title": "Falcon", "abstract": "Falcon is a bird of prey that dives fast."}\n')
     with Assistant.open(tmp_path / "index", corpus=papers) as assistant:
-        assert assistant.ask("What is Falcon 2?").text.startswith(
-            "None of the 1 papers mentions Falcon 2. Did you mean Falcon?"
-        )
+        refused = assistant.ask("What is Falcon 2?").text
+        assert refused.startswith("The one paper doesn't mention Falcon 2. Did you mean Falcon?")
         assert assistant.ask("What is Falcon?").status == "answered"
 
 

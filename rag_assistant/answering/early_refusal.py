@@ -12,6 +12,11 @@ from rag_assistant.questions.form import QuestionForm
 from rag_assistant.questions.language import is_english
 from rag_assistant.questions.names import unknown_names
 
+QUOTES_ONLY = (
+    "The answer before quotes the abstracts word for word; only a model can put it in other words. "
+    "Choose one with --backend, or ask for a detail."
+)
+
 
 def early_refusal(
     form: QuestionForm, alone: Standalone, evidence: Evidence, occurs: Callable[[str], bool], *, model: bool
@@ -28,6 +33,8 @@ def early_refusal(
     """
     if form.kind == "empty":
         return Refusal("clarify", message="Nothing was asked. Ask a question about the papers.")
+    if alone.asks == "rewording" and not model:
+        return Refusal("clarify", message=QUOTES_ONLY)
     if alone.unresolved:
         return Refusal("clarify", message="I can't tell what this refers to. Name the paper, method or topic.")
     if not evidence.considered:

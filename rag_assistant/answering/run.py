@@ -14,7 +14,7 @@ from rag_assistant.answering.last_check import NOTHING_HELD, SURE, WITHHELD, ans
 from rag_assistant.answering.listing import Listing
 from rag_assistant.answering.record import Record
 from rag_assistant.answering.rewriting import needs_model, reworded
-from rag_assistant.answering.searching import fitting, search, with_each_side
+from rag_assistant.answering.searching import excluding, fitting, form_of, search, with_each_side
 from rag_assistant.answering.telling import Told
 from rag_assistant.backends.base import Backend, Lists, Prepares, Prompt, Rewrites
 from rag_assistant.checks.base import Check
@@ -25,7 +25,7 @@ from rag_assistant.evidence import Evidence
 from rag_assistant.grounding.gate import confidence
 from rag_assistant.grounding.ground import Grounder
 from rag_assistant.grounding.orders import without_orders
-from rag_assistant.questions.form import MAX_QUESTION, QuestionForm, analyse, parts
+from rag_assistant.questions.form import MAX_QUESTION, QuestionForm, parts
 from rag_assistant.retrieval.retriever import Retriever, hits_of
 from rag_assistant.types import (
     Event,
@@ -169,16 +169,17 @@ class Run:
             yield from self._rewording(self.backend, part, turns)
             if (better := reworded(alone, part, self._reworded, turns)) is not None:
                 alone = better
+        filters = excluding(self.retriever, alone, self.filters)
         with self._record.timed("searching"):
-            form = self._narrowed(analyse(alone.text))
+            form = self._narrowed(form_of(alone), filters)
             self._record.standalone.append(alone.text)
             if form.cut or len(self.question) > MAX_QUESTION * 4:
                 self._record.notices.append(
                     f"The question is long: its first {MAX_QUESTION:,} characters were searched with."
                 )
-            evidence = search(self.retriever, form, alone, self.k, self.filters)
+            evidence = search(self.retriever, form, alone, self.k, filters)
             if isinstance(self.backend, Prepares):
-                evidence = with_each_side(self.retriever, form, alone, evidence, self.filters)
+                evidence = with_each_side(self.retriever, form, alone, evidence, filters)
             evidence = without_orders(evidence, form.text)
         self._record.evidences.append(evidence)
         if form.kind not in ("bibliography", "empty") and evidence.papers:
@@ -218,11 +219,11 @@ class Run:
         yield from self._complete(made.prompt)
         self._record.count(made)
 
-    def _narrowed(self, form: QuestionForm) -> QuestionForm:
+    def _narrowed(self, form: QuestionForm, filters: Filters | None) -> QuestionForm:
         """The question as it is where no record fits its conditions: what it is about doesn't matter then."""
         if form.records is None or form.field == "records":
             return form
-        fit = fitting(self.retriever, form.records, self.filters)
+        fit = fitting(self.retriever, form.records, filters)
         if not fit:
             return replace(form, kind="bibliography", field="records")
         said = [f"“{condition.said}”" for condition in form.records.conditions] + [form.records.order or ""]
@@ -314,4 +315,4 @@ class Run:
         self._record.notices += [notice for notice in (self._checking.notice,) if notice]
 
     def _hit_limit(self, form: QuestionForm) -> int:
-        return 0 if form.field in ("papers_by", "records", "without") else self.k
+        return 0 if form.field in ("papers_by", "records", "without", "similar") else self.k

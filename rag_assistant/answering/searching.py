@@ -8,13 +8,28 @@ from rag_assistant.backends.bibliography import fitting_papers
 from rag_assistant.backends.lists import belongs
 from rag_assistant.backends.sides import names_side, sides_of
 from rag_assistant.conversation import Standalone
-from rag_assistant.evidence import Evidence
-from rag_assistant.questions.form import BIBLIOGRAPHY_WORDS, QuestionForm, is_content, list_on
+from rag_assistant.evidence import Corrections, Evidence
+from rag_assistant.questions.form import BIBLIOGRAPHY_WORDS, MAX_QUESTION, QuestionForm, analyse, is_content, list_on
 from rag_assistant.questions.records import RecordQuery
 from rag_assistant.retrieval.retriever import Query, Retriever
 from rag_assistant.types import Filters
 
 REPLACED_WEIGHT = 0.6
+
+
+def form_of(alone: Standalone) -> QuestionForm:
+    """What a question asks for that was made to stand alone."""
+    if alone.asks == "similar":
+        return QuestionForm(alone.text, "bibliography", field="similar", multi=True)
+    return analyse(alone.text)
+
+
+def excluding(retriever: Retriever, alone: Standalone, filters: Filters | None) -> Filters | None:
+    """The filters without the papers that were told already."""
+    if not alone.exclude:
+        return filters
+    left = tuple(paper.id for paper in retriever.papers(filters) if paper.id not in alone.exclude)
+    return replace(filters or Filters(), ids=left or ("",))
 
 
 def search(retriever: Retriever, form: QuestionForm, alone: Standalone, k: int, filters: Filters | None) -> Evidence:
@@ -23,6 +38,8 @@ def search(retriever: Retriever, form: QuestionForm, alone: Standalone, k: int, 
         return Evidence((), (), len(retriever.papers(filters)))
     if form.field in ("papers_by", "records"):
         return retriever.records(filters)
+    if form.field == "similar":
+        return _similar(retriever, alone.focus[0], k, filters)
     scan = form.kind == "list"
     query = query_of(alone)
     if form.records is not None:
@@ -39,6 +56,17 @@ def search(retriever: Retriever, form: QuestionForm, alone: Standalone, k: int, 
         narrowed = replace(filters or Filters(), ids=focus)
         return replace(retriever.retrieve(query, k=k, filters=narrowed), considered=len(in_reach))
     return retriever.retrieve(query, k=len(retriever.all_papers) if scan else k, filters=filters, scan=scan)
+
+
+def _similar(retriever: Retriever, paper_id: str, k: int, filters: Filters | None) -> Evidence:
+    """The papers nearest to one, itself first."""
+    papers = {paper.id: paper for paper in retriever.all_papers}
+    paper = papers[paper_id]
+    itself = retriever.records(Filters(ids=(paper_id,)))
+    others = tuple(each.id for each in retriever.papers(filters) if each.id != paper_id) or ("",)
+    query = Query(f"{paper.title}. {paper.abstract}"[:MAX_QUESTION], judged=False)
+    found = retriever.retrieve(query, k=k, filters=replace(filters or Filters(), ids=others))
+    return replace(found, words=(), papers=(*itself.papers, *found.papers), corrections=Corrections())
 
 
 def fitting(retriever: Retriever, records: RecordQuery, filters: Filters | None) -> tuple[str, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator, Sequence
+from textwrap import shorten
 
 from rag_assistant.backends.lists import belongs
 from rag_assistant.drafts import Draft, Frame, Label, Matched, Piece, Refusal
@@ -53,6 +54,8 @@ def answer_bibliography(form: QuestionForm, evidence: Evidence) -> Iterator[Piec
         return _papers_by(form, evidence)
     if form.field == "records" and form.records is not None:
         return _records(form.records, evidence)
+    if form.field == "similar":
+        return _similar(evidence)
     if form.field == "without" and form.records is not None:
         return _without(form.records.without, evidence)
     if form.field == "count" and not evidence.words:
@@ -109,13 +112,17 @@ def _fits(paper: Paper, condition: Condition) -> bool:
     if not known:
         return False
     if condition.field == "author":
-        fits = matches_person(paper, condition.name)
+        fits = any(matches_person(paper, name) for name in _alternatives(condition.name))
     elif condition.field == "venue":
         fits = " ".join(_name_parts(condition.name)) in " ".join(_name_parts(paper.venue or ""))
     else:
         value = len(paper.authors) if condition.field == "count" else paper.year or 0
         fits = (condition.low is None or value >= condition.low) and (condition.high is None or value <= condition.high)
     return fits != condition.negated
+
+
+def _alternatives(name: str) -> list[str]:
+    return re.split(r",\s*(?:or\s+)?|\s+or\s+", name) if " or " in name else [name]
 
 
 _TOLD_BY: dict[str, Field] = {"year": "year", "count": "count", "author": "authors", "venue": "venue"}
@@ -126,7 +133,7 @@ def _records(records: RecordQuery, evidence: Evidence) -> Iterator[Piece]:
     fit = {paper.id for paper in fitting_papers(records, papers)}
     if not fit:
         said = tuple(condition.said for condition in records.conditions) or (records.order or "",)
-        wanted = " and ".join(f"“{one}”" for one in said)
+        wanted = " and ".join(f"“{shorten(one, 80, placeholder=' …')}”" for one in said)
         message = f"None of the {len(papers)} papers fits {wanted} by its record."
         years = sorted({paper.year for paper in papers if paper.year})
         if years and any(condition.field == "year" for condition in records.conditions):
@@ -168,6 +175,18 @@ def _without(topic: str, evidence: Evidence) -> Iterator[Piece]:
         yield Draft(f"“{evidence.papers[index].hit.paper.title}”.", (Label(index),), "bibliography", ("title",))
     if others > len(rows[:MAX_LISTED]):
         yield Frame(f"\n\nThe other {others - len(rows[:MAX_LISTED])} are left out here.")
+
+
+def _similar(evidence: Evidence) -> Iterator[Piece]:
+    """The papers nearest to the first, by their vectors and words."""
+    itself, *others = (paper.hit.paper for paper in evidence.papers)
+    if not others:
+        yield Refusal("not_in_corpus", (), f"There is no other paper than “{itself.title}” to look through.")
+        return
+    yield Frame(f"Nearest to “{itself.title}” by what they are about:")
+    for index, paper in enumerate(others, start=1):
+        yield Frame("\n- ")
+        yield Draft(f"“{paper.title}”.", (Label(index),), "bibliography", ("title",))
 
 
 def _of_one(form: QuestionForm, evidence: Evidence) -> Iterator[Piece]:

@@ -156,7 +156,8 @@ def analyse(question: str) -> QuestionForm:
 
 def _of_a_person(records: RecordQuery) -> bool:
     """Whether nothing but an author is given: such questions may name several, with initials."""
-    return not records.topic and [(c.field, c.negated) for c in records.conditions] == [("author", False)]
+    plain = [c for c in records.conditions if c.field == "author" and not c.negated and " or " not in c.name]
+    return not records.topic and not records.without and len(plain) == len(records.conditions) == 1
 
 
 def list_on(topic: str, *, counts: bool = False) -> QuestionForm:

@@ -6,11 +6,11 @@ import re
 from typing import Literal
 
 Field = Literal[
-    "authors", "link", "year", "venue", "title", "papers_by", "records", "without", "doi", "count", "citations", "affiliations",
+    "authors", "link", "year", "venue", "title", "papers_by", "records", "without", "similar", "doi", "count", "citations", "affiliations",
     "funding",
 ]  # fmt: skip
 """What of a paper's record is asked for; ``papers_by`` asks for the papers of a person, ``records`` for those whose
-records fit, ``without`` for those that aren't about something, ``count`` for how many."""
+records fit, ``without`` for those that aren't about something, ``similar`` for those like one, ``count`` for how many."""
 
 PAPER_NOUN = r"(?:papers?|works?|studies|study|articles?|abstracts?|publications?|authors|of (?:them|these|those))"
 LIST = re.compile(

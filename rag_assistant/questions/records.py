@@ -21,7 +21,8 @@ _NUMBERS = dict(
 _NUMBER = rf"(?P<n>\d{{1,3}}|{'|'.join(_NUMBERS)})"
 _SAID = r"(?:(?:that|which|who)\s+)?(?:(?:was|were|is|are|has|have|had|been|got|came|come)\s+)*"
 _OUT = rf"{_SAID}(?:(?:first\s+)?(?:published|written|released|dated|presented|accepted|appear\w*|out)\s+)?"
-_NAME = r"(?P<who>[A-ZÀ-Þ][\w'’.-]*(?:\s+(?:(?:van|von|de|der|den|la|le|bin|al)\s+)*[A-ZÀ-Þ][\w'’.-]*)*)"
+_ONE_NAME = r"[A-ZÀ-Þ][\w'’.-]*(?:\s+(?:(?:van|von|de|der|den|la|le|bin|al)\s+)*[A-ZÀ-Þ][\w'’.-]*)*"
+_NAME = rf"(?P<who>{_ONE_NAME}(?:\s*(?:,\s*(?:or\s+)?|\s+or\s+){_ONE_NAME})*)"
 _NOT = r"(?P<no>(?:(?:that|which|who)\s+)?(?:(?:is|are|was|were|do|does|did|has|have)\s*)?(?:not|n['’]?t|never)\s+)?"
 
 
@@ -39,7 +40,7 @@ class Condition:
 
     Attributes:
         field: ``year`` and ``count`` (of authors) are in ``low`` to ``high``, both inclusive and open where ``None``;
-            ``author`` and ``venue`` are named by ``name``.
+            ``author`` and ``venue`` are named by ``name``; of several authors with "or" one will do.
         negated: Whether it must not be so.
         said: The condition as the question puts it.
     """
