@@ -14,7 +14,7 @@ from rag_assistant.answering.last_check import NOTHING_HELD, SURE, WITHHELD, ans
 from rag_assistant.answering.listing import Listing
 from rag_assistant.answering.record import Record
 from rag_assistant.answering.rewriting import needs_model, reworded
-from rag_assistant.answering.searching import excluding, fitting, form_of, search, with_each_side
+from rag_assistant.answering.searching import answered_apart, excluding, fitting, form_of, search, with_each_side
 from rag_assistant.answering.telling import Told
 from rag_assistant.backends.base import Backend, Lists, Prepares, Prompt, Rewrites
 from rag_assistant.checks.base import Check
@@ -80,6 +80,8 @@ class Run:
         yield StageEvent("searching")
         joined = not isinstance(self.backend, Rewrites)
         asked = parts(self.question[: MAX_QUESTION * 4], joined=joined)[:MAX_PARTS] or ("",)
+        if joined and len(asked) == 1:
+            asked = answered_apart(self.retriever, asked[0], self.history, self.k, self.filters) or asked
         self._record.asked = len(asked)
         turns = list(self.history)
         for place, part in enumerate(asked):

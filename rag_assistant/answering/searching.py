@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from rag_assistant.backends.bibliography import fitting_papers
 from rag_assistant.backends.lists import belongs
 from rag_assistant.backends.sides import names_side, sides_of
-from rag_assistant.conversation import Standalone
+from rag_assistant.conversation import Standalone, stand_alone
 from rag_assistant.evidence import Corrections, Evidence
-from rag_assistant.questions.form import BIBLIOGRAPHY_WORDS, MAX_QUESTION, QuestionForm, analyse, is_content, list_on
+from rag_assistant.grounding.gate import judge
+from rag_assistant.questions.form import (
+    BIBLIOGRAPHY_WORDS,
+    MAX_QUESTION,
+    QuestionForm,
+    analyse,
+    halves,
+    is_content,
+    list_on,
+)
 from rag_assistant.questions.records import RecordQuery
 from rag_assistant.retrieval.retriever import Query, Retriever
-from rag_assistant.types import Filters
+from rag_assistant.types import Filters, Turn
 
 REPLACED_WEIGHT = 0.6
 
@@ -22,6 +32,23 @@ def form_of(alone: Standalone) -> QuestionForm:
     if alone.asks == "similar":
         return QuestionForm(alone.text, "bibliography", field="similar", multi=True)
     return analyse(alone.text)
+
+
+def answered_apart(
+    retriever: Retriever, question: str, history: Sequence[Turn], k: int, filters: Filters | None
+) -> tuple[str, ...]:
+    """The halves of a question that asks the same of two things, where two papers answer them; else none."""
+    asked = halves(question)
+    best = []
+    for half in asked:
+        alone, form = stand_alone(half, history, retriever.all_papers), analyse(half)
+        if alone.text != half or form.kind not in ("fact", "yesno"):
+            return ()
+        evidence = search(retriever, form, alone, k, filters)
+        if not evidence.papers or not judge(evidence.words, evidence.papers[0]).says:
+            return ()
+        best.append(evidence.papers[0].hit.paper.id)
+    return asked if len(set(best)) > 1 else ()
 
 
 def excluding(retriever: Retriever, alone: Standalone, filters: Filters | None) -> Filters | None:

@@ -20,6 +20,7 @@ from rag_assistant.questions.patterns import (
     LIST,
     MULTI,
     ON_A_TOPIC,
+    PARALLEL,
     RELATION,
     SECOND_CLAUSE,
     WHAT_DO,
@@ -221,6 +222,14 @@ def _clauses(question: str) -> tuple[str, ...]:
     if not asks or not _has_content(first) or not _has_content(second):
         return (question,)
     return f"{first}?", f"{second[0].upper()}{second[1:]}"
+
+
+def halves(question: str) -> tuple[str, ...]:
+    """The two questions of "What is proved for A and for B?"; none where it asks of one thing."""
+    match = PARALLEL.match(clean(question))
+    if match is None or not _has_content(match["lead"]) or not all(map(_has_content, (match["a"], match["b"]))):
+        return ()
+    return f"{match['lead']}{match['a'].rstrip(' ?.')}?", f"{match['lead']}{match['b'].rstrip(' ?.')}?"
 
 
 def is_content(word: str) -> bool:

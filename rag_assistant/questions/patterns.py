@@ -76,6 +76,11 @@ BIBLIOGRAPHY: tuple[tuple[Field, re.Pattern[str]], ...] = (
 ASKING = r"(?:which|what|how|who|why|when|where)"
 SECOND_CLAUSE = re.compile(rf",? and (?=(?:(?:in|on|by|for|to|from|with|at|under) )?{ASKING}\b)", re.IGNORECASE)
 """Where a question goes on to a second one: "What is A, and in which B is C?"."""
+PARALLEL = re.compile(
+    r"^(?P<lead>.*?\b(?P<of>about|against|at|between|by|for|from|in|of|on|over|to|under|with)\s+)(?P<a>.+?),?\s+and\s+(?:also\s+)?(?P=of)\s+(?P<b>.+)$",
+    re.IGNORECASE,
+)
+"""Where a question asks the same of two things: "What is proved for A and for B?"."""
 RELATION = re.compile(
     r"\b(?:papers|works|studies|articles|abstracts|publications)\s+(?:that\s+|which\s+)?"
     r"(?!(?:on|about|in|by|with|of|from|are|is|have|has|do|does|that|which|deal|use|using)\b)(?P<verb>[a-z]+)\b",
