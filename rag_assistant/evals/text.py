@@ -10,6 +10,8 @@ import unicodedata
 from dataclasses import dataclass
 from functools import lru_cache
 
+from rag_assistant.numerals import NUMBER_WORDS
+
 _PLAIN = str.maketrans("‘’‚‛“”„‐‑‒–—−∼≈ℓ∞", "''''\"\"\"------~~l\u221e")
 _MARKER = re.compile(r"\s?\[\d+(?:\s*[,;]\s*\d+)*\](?!\()")
 _URL = re.compile(r"(?:https?://|www\.)\S+|\b[\w-]+(?:\.[\w-]+)+/\S+|\b10\.\d{4,}/\S+")
@@ -45,14 +47,10 @@ _NUMBER = re.compile(
     r"(?<![\w.^])(?<![A-Za-z]-)(?P<digits>\d+(?:\.\d+)?)(?P<percent>%)?(?:(?P<glued>k|m|bn)|\s?(?P<scale>thousand|million|billion))?(?![\w])(?!\.\d)",
     re.IGNORECASE,
 )
-_UNITS = """zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen
-    seventeen eighteen nineteen twenty"""
-_TENS = "thirty forty fifty sixty seventy eighty ninety"
-_WORDS = {word: float(value) for value, word in enumerate(_UNITS.split())} | {
-    word: float(10 * tens) for tens, word in enumerate(_TENS.split(), 3)
-}
 _NUMBER_WORD = re.compile(
-    rf"\b(?P<word>{'|'.join(_WORDS)})\b(?P<percent>\s*(?:%|percent\b|per cent\b))?", re.IGNORECASE
+    rf"\b(?P<word>{'|'.join(sorted(NUMBER_WORDS, key=len, reverse=True))})\b"
+    r"(?P<percent>\s*(?:%|percent\b|per cent\b))?",
+    re.IGNORECASE,
 )
 
 _STOPPED = """a about above according across after again against all also although always am among an and any are
@@ -108,7 +106,9 @@ def numbers(text: str, *, words: bool = False) -> tuple[FoundNumber, ...]:
         )
     if words:
         for match in _NUMBER_WORD.finditer(flat):
-            found.append((match.start(), FoundNumber(_WORDS[match["word"].lower()], bool(match["percent"]))))
+            found.append(
+                (match.start(), FoundNumber(float(NUMBER_WORDS[match["word"].lower()]), bool(match["percent"])))
+            )
     return tuple(number for _, number in sorted(found, key=lambda pair: pair[0]))
 
 

@@ -6,24 +6,16 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-_SMALL = (
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
-    "eighteen nineteen"
-).split()
-_TENS = dict(zip("twenty thirty forty fifty sixty seventy eighty ninety".split(), range(20, 100, 10), strict=True))
+from rag_assistant.numerals import NUMBER_WORDS, SMALL
+
 _OTHERS = {"half": "0.5", "twice": "2", "double": "2", "doubled": "2", "doubles": "2", "thrice": "3", "triple": "3"}
-_WORDS = {
-    **{word: str(value) for value, word in enumerate(_SMALL) if value > 1},
-    **{word: str(value) for word, value in _TENS.items()},
-    **{f"{tens}-{_SMALL[ones]}": str(value + ones) for tens, value in _TENS.items() for ones in range(1, 10)},
-    **_OTHERS,
-}
+_WORDS = {**{word: str(value) for word, value in NUMBER_WORDS.items() if value > 1}, **_OTHERS}
 """Words that always are numbers: "one" more often is a pronoun."""
 
 _SCALES = {"hundred": "hundred", "thousand": "thousand", "million": "million", "billion": "billion"}
 _ITEM = r"[^\s,.;:]+(?:\s[^\s,.;:]+){0,2}?"
 _COUNTED_LIST = re.compile(
-    rf"\b(?P<count>{'|'.join(_SMALL[2:10])}|[2-9])\b(?:\s[^\W\d]+){{0,4}}(?P<mark>:|, namely|,)"
+    rf"\b(?P<count>{'|'.join(SMALL[2:10])}|[2-9])\b(?:\s[^\W\d]+){{0,4}}(?P<mark>:|, namely|,)"
     rf"\s(?P<items>{_ITEM}(?:,\s{_ITEM})*,?\sand\s{_ITEM})(?=\s*(?:[.;]|$))",
     re.IGNORECASE,
 )

@@ -11,14 +11,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
+from rag_assistant.numerals import NUMBER_WORDS, SMALL
+
 Order = Literal["most authors", "fewest authors", "newest", "oldest"]
 
 _YEAR = r"(?P<{}>(?:19|20)\d\d)"
 _PAPER = r"(?:papers?|works?|articles?|abstracts?|studies|study|publications?|ones?|anything|everything|something|things|stuff)"
-_NUMBERS = dict(
-    zip("zero one two three four five six seven eight nine ten eleven twelve".split(), range(13), strict=True)
-)
-_NUMBER = rf"(?P<n>\d{{1,3}}|{'|'.join(_NUMBERS)})"
+_NUMBER = rf"(?P<n>\d{{1,3}}|{'|'.join(SMALL[:13])})"
 _SAID = r"(?:(?:that|which|who)\s+)?(?:(?:was|were|is|are|has|have|had|been|got|came|come)\s+)*"
 _OUT = rf"{_SAID}(?:(?:first\s+)?(?:published|written|released|dated|presented|accepted|appear\w*|out)\s+)?"
 _ONE_NAME = r"[A-ZÀ-Þ][\w'’.-]*(?:\s+(?:(?:van|von|de|der|den|la|le|bin|al)\s+)*[A-ZÀ-Þ][\w'’.-]*)*"
@@ -27,7 +26,7 @@ _NOT = r"(?P<no>(?:(?:that|which|who)\s+)?(?:(?:is|are|was|were|do|does|did|has|
 
 
 def _number(text: str) -> int:
-    return int(text) if text.isdigit() else _NUMBERS[text.lower()]
+    return int(text) if text.isdigit() else NUMBER_WORDS[text.lower()]
 
 
 def _compile(pattern: str) -> re.Pattern[str]:

@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from rag_assistant.backends.replies import without_reasoning
 from rag_assistant.errors import InputError
 from rag_assistant.evals.answer_metrics import ANSWERING
 from rag_assistant.evals.case import Case, pattern_span
@@ -21,7 +22,6 @@ from rag_assistant.prompts import Rendered, as_data, fence_of, render_prompt
 from rag_assistant.types import PromptInfo
 
 _REPLY = re.compile(r"\W*(yes|no)\b", re.IGNORECASE)
-_THOUGHT = re.compile(r"<think>.*?</think>", re.DOTALL | re.IGNORECASE)
 _MAX_TOKENS = 1024
 """A word is enough, but models that think aloud need room before it."""
 
@@ -144,5 +144,5 @@ def _asked(model: Model, prompt: Rendered, cache: Path) -> str:
 
 
 def _read(reply: str) -> bool | None:
-    match = _REPLY.match(_THOUGHT.sub("", reply))
+    match = _REPLY.match(without_reasoning(reply))
     return None if match is None else match[1].lower() == "yes"
