@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import onnxruntime
     from numpy.typing import NDArray
 
-MODEL_SHA256 = "ce9b7fed3eb5651ad18e6c89340c26ad74f4ea274669385f806f30fc91229f9a"
+MODEL_SHA256 = "83699bbe394c5a6a525d35827f6dccf66c093a1f7283ba4ab76758c97126a80b"
 _REINSTALL = "run: pip install --force-reinstall rag-assistant"
 _KEPT = 32
 _LAYERS, _HEADS, _HIDDEN = 6, 12, 384
