@@ -7,13 +7,14 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from rag_assistant.cli.options import AnswerOptions
 from rag_assistant.cli.session import opened
 from rag_assistant.cli.state import State
-from rag_assistant.errors import RagError
+from rag_assistant.errors import RagError, is_out_of_space
 
 if TYPE_CHECKING:
     from rag_assistant.settings import Settings
@@ -38,6 +39,8 @@ _PROBE_SECONDS = 120
 _LOCAL_BACKENDS = ("extractive", "llamacpp")
 _SERVER_BACKENDS = ("openai", "openai-like")
 _LOCAL_EMBEDDERS = ("minilm",)
+_BUNDLED = (19, 31)
+"""How many papers ship with the package, and their passages."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,17 +180,33 @@ def further_check(settings: Settings) -> Check:
 
 
 def place_check(settings: Settings) -> Check:
-    """Whether the index's folder, or the nearest folder above it that exists, can be written."""
-    place = settings.index_path.absolute()
-    while not place.exists() and place != place.parent:
+    """Whether the index's folder, or the nearest folder above it that exists, can be written and has room."""
+    from rag_assistant.index.generations import IndexFolder, room_error
+    from rag_assistant.index.manifest import read_manifest
+    from rag_assistant.index.write import megabytes, room_needed
+
+    folder = IndexFolder(settings.index_path)
+    place, other = folder.path, "choose another: --index DIR or RAG_INDEX"
+    while not os.path.exists(place) and place != place.parent:  # noqa: PTH110 - Path.exists raises
         place = place.parent
     if not place.is_dir():
-        return Check("place", "bad", f"{place} is not a folder", "choose another: --index DIR or RAG_INDEX")
-    if not os.access(place, os.W_OK | os.X_OK):
-        return Check(
-            "place", "note", f"{place} can't be written: an index there can be read but not built", "--index DIR"
-        )
-    return Check("place", "ok", f"{settings.index_path} can be written")
+        return Check("place", "bad", f"{place} is not a folder", other)
+    if not os.access(place, os.R_OK | os.X_OK):
+        return Check("place", "bad", f"{place} may not be read", other)
+    made = None
+    with suppress(RagError):  # of a newer version: the index's own check tells
+        current = folder.current()
+        made = read_manifest(folder.generation(current.name)) if current else None
+    needed = room_needed(made.papers, made.windows) if made else room_needed(*_BUNDLED)
+    error = room_error(place, needed)
+    if is_out_of_space(error):
+        what = "to build the index again" if made else "to index the bundled papers"
+        detail = f"{place} has no room {what}, which needs about {megabytes(needed)}"
+        return Check("place", "note" if made else "bad", detail, f"free some space there, or {other}")
+    if error is not None:
+        detail = f"{place} can't be written ({error.strerror}): an index there can be read but not built"
+        return Check("place", "note", detail, other)
+    return Check("place", "ok", f"{folder.path} can be written and has room")
 
 
 def index_check(settings: Settings) -> Check:

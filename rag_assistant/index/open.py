@@ -26,7 +26,7 @@ __all__ = ["OpenIndex", "open_index"]
 
 Corpus = Callable[[], Iterable[Paper]]
 _ATTEMPTS = 20
-_READ_ONLY = frozenset({errno.EROFS, errno.EACCES, errno.EPERM})
+_UNWRITABLE = frozenset({errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOSPC, errno.EDQUOT})
 
 
 def open_index(
@@ -80,7 +80,7 @@ def open_index(
             try:
                 return opening.read(found)
             except OSError as error:
-                if error.errno in _READ_ONLY:
+                if error.errno in _UNWRITABLE:
                     return opening.without_writing(found, problem)
                 continue  # replaced by a writer between the look and the reading: look again
         if not repair:
