@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     import openai
 
 
+_FETCH_SECONDS = 5.0
+
+
 class ChatBackend(WritingBackend):
     """Writes with a chat model; a client is made for each answer."""
 
@@ -51,6 +54,19 @@ class ChatBackend(WritingBackend):
                 self.check_kind(chunks.response.headers.get("content-type", ""))
                 async for chunk in chunks:
                     yield _delta(chunk)
+
+    def fetch(self, address: str) -> object:
+        """What stands at an address of the server, as JSON, in a few seconds. The model isn't asked anything.
+
+        Raises:
+            BackendError: The server isn't there, refuses the key, or has no JSON at this address.
+        """
+        import httpx
+
+        with typed_errors(self.server, self.model, self.key_variable), self.client() as client:
+            quick = client.with_options(timeout=min(_FETCH_SECONDS, self.options.timeout))
+            found: object = quick.get(address, cast_to=httpx.Response).json()
+            return found
 
     def _parameters(self, request: Request) -> dict[str, Any]:
         parameters: dict[str, Any] = {

@@ -12,7 +12,6 @@ from urllib.parse import urlsplit
 
 from rag_assistant.backends.calling import Options, Request
 from rag_assistant.backends.chat import ChatBackend
-from rag_assistant.backends.chat_errors import typed_errors
 from rag_assistant.backends.replies import Delta
 from rag_assistant.backends.server_context import context_in, probe_of, probed
 from rag_assistant.errors import BackendError, BackendTimeout, BackendUnreachable, SettingsError
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
     import openai
 
 _HEADERS = frozenset("host connection content-length content-type transfer-encoding accept accept-encoding".split())
-_LISTING_SECONDS = 5.0
 
 
 class OpenAILikeBackend(ChatBackend):
@@ -134,16 +132,11 @@ class OpenAILikeBackend(ChatBackend):
         Raises:
             BackendUnreachable, BackendTimeout: The server isn't there.
         """
-        import httpx
-
         try:
-            with typed_errors(self.server, self.model, self.key_variable), self.client() as client:
-                quick = client.with_options(timeout=min(_LISTING_SECONDS, self.options.timeout))
-                found: object = quick.get(address, cast_to=httpx.Response).json()
-                return found
+            return self.fetch(address)
         except (BackendUnreachable, BackendTimeout):
             raise
-        except (BackendError, ValueError):
+        except BackendError:
             return None
 
     def _timeout(self) -> httpx.Timeout:

@@ -9,12 +9,12 @@ import sys
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from rag_assistant.cli.options import AnswerOptions
 from rag_assistant.cli.session import opened
 from rag_assistant.cli.state import State
-from rag_assistant.errors import RagError, is_out_of_space
+from rag_assistant.errors import BackendError, BackendNotFound, BackendProtocolError, RagError, is_out_of_space
 
 if TYPE_CHECKING:
     from rag_assistant.settings import Settings
@@ -36,6 +36,7 @@ _PACKAGES = (
     "rich",
 )
 _PROBE_SECONDS = 120
+_TOLD = 5
 _LOCAL_BACKENDS = ("extractive", "llamacpp")
 _SERVER_BACKENDS = ("openai", "openai-like")
 _LOCAL_EMBEDDERS = ("minilm",)
@@ -134,11 +135,21 @@ def privacy_check(settings: Settings) -> Check:
 
 
 def embedder_check(settings: Settings) -> Check:
-    """Loads the embedder; the default one also embeds a word, others are not called since that may cost money."""
+    """Loads the embedder; the default one also embeds a word, others are not called since that may cost money, but a
+    server of OpenAI's is asked for its models."""
     from rag_assistant.embedders.resolve import resolve_embedder
 
     try:
         embedder = resolve_embedder(settings.embedder)
+        if settings.embedder == "openai":
+            from pydantic import SecretStr
+
+            from rag_assistant.backends.openai import OpenAIBackend
+            from rag_assistant.embedders.openai import DEFAULT_MODEL
+
+            its = {"model": DEFAULT_MODEL, "base_url": None, "api_key": SecretStr(os.environ["OPENAI_API_KEY"])}
+            server = OpenAIBackend(settings=settings.model_copy(update=its))
+            return server_check("embedder", "openai can be loaded", server)
         if settings.embedder != "minilm":
             return Check("embedder", "ok", f"{settings.embedder} can be loaded; it was not called")
         from rag_assistant.embedders.minilm import MODEL_SHA256, model_path
@@ -150,17 +161,44 @@ def embedder_check(settings: Settings) -> Check:
 
 
 def backend_check(settings: Settings) -> Check:
-    """Whether the backend can be found and has what it needs; it is not called. What others load may be large."""
+    """Whether the backend can be found and has what it needs, and its server answers; its model is not asked anything,
+    and not loaded, since it may be large."""
     from rag_assistant.backends.resolve import resolve_backend
     from rag_assistant.plugins import load_plugin
 
     try:
         load_plugin("backend", settings.backend)
         if settings.backend in _SERVER_BACKENDS:
-            resolve_backend(settings.backend, settings)
+            return server_check("backend", settings.backend, resolve_backend(settings.backend, settings))
+        if settings.backend == "llamacpp":
+            from rag_assistant.backends.llamacpp import model_file
+
+            model_file(settings)
+    except BackendError as error:
+        instead = f"; {settings.fallback} answers instead" if settings.fallback else ""
+        return Check("backend", "note" if instead else "bad", f"{error.message.rstrip('.')}{instead}.", error.hint)
     except RagError as error:
         return Check("backend", "bad", error.message, error.hint)
     return Check("backend", "ok", settings.backend)
+
+
+def server_check(name: str, told: str, backend: Any) -> Check:
+    """Whether the server of a backend gives its list of models, and has the one that is set.
+
+    Raises:
+        BackendError: It isn't there, or refuses the key.
+    """
+    from rag_assistant.backends.server_context import names_in
+
+    try:
+        others = names_in(backend.fetch("/models"), backend.model)
+    except (BackendNotFound, BackendProtocolError):
+        detail = f"{told}; {backend.server} is there but has no list of models at /models"
+        return Check(name, "note", detail, "check the address if it doesn't answer; most end in /v1")
+    if others:
+        hint = f"it has {', '.join(others[:_TOLD])}{' and more' if len(others) > _TOLD else ''}"
+        return Check(name, "note", f"{told}; {backend.server} lists no model {backend.model!r}", hint)
+    return Check(name, "ok", f"{told}; {backend.server} is there")
 
 
 def further_check(settings: Settings) -> Check:
