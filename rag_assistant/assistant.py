@@ -160,7 +160,7 @@ class Assistant(Library):
             reader=judging,
             progress=progress,
         )
-        made._snapshots.notices += [notice] if notice else []
+        made._snapshots.notices += [*([notice] if notice else ()), *(() if settings is not None else chosen.notices)]
         return made
 
     def __enter__(self) -> Self:

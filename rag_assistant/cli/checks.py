@@ -69,16 +69,19 @@ def run_checks(state: State, flags: AnswerOptions, *, repair: bool) -> Iterator[
         flags: Settings named on the command line.
         repair: Whether to open the index, which rebuilds it where it is damaged, rather than only look at it.
     """
+    from rag_assistant.settings import Settings
+
     yield python_check()
     yield from package_checks()
     try:
-        settings = flags.settings()
+        settings = Settings.load(**flags.given())
     except RagError as error:
         yield Check("settings", "bad", error.message, error.hint)
         return
     told = {"given": "flags"}
     set_by = sorted({told.get(source, source) for source in settings.sources.values() if source != "default"})
-    yield Check("settings", "ok", f"from {', '.join(set_by)}" if set_by else "all defaults")
+    taken = [f"from {', '.join(set_by)}" if set_by else "all defaults", *settings.notices]
+    yield Check("settings", "note" if settings.notices else "ok", "; ".join(taken))
     yield privacy_check(settings)
     if settings.unused_key:
         yield Check("key", "note", settings.unused_key)
