@@ -34,6 +34,8 @@ Progress = Callable[[str, int, int], None]
 MANIFEST = "manifest.json"
 _NAME = re.compile(r"\d{6,}-[0-9a-f]{12}")
 _SOURCE = re.compile(r"[a-z]{1,20}")
+_OWN = re.compile(r"generations|write\.lock|vectors\.sqlite.*|\.?CURRENT.*|lost\+found")
+"""What an index leaves in its folder, or a new disk."""
 _MOST_TRIED = 64 << 20
 
 
@@ -71,6 +73,13 @@ class IndexFolder:
     def has_current_file(self) -> bool:
         """Whether a file ``CURRENT`` is there, whatever it holds."""
         return os.path.exists(self._current)  # noqa: PTH110 - Path.exists raises where a folder can't be read
+
+    def is_taken(self) -> bool:
+        """Whether something else than an index is here, or what is here may not be seen."""
+        try:
+            return not all(_OWN.fullmatch(name) for name in os.listdir(self.path))  # noqa: PTH208 - names are enough
+        except OSError as error:
+            return not isinstance(error, FileNotFoundError)
 
     def names(self) -> list[str]:
         """The generations that are there, newest first, whole or not."""

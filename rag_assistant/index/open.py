@@ -143,6 +143,8 @@ class _Opening:
             write_generation(self.folder, load(), source, self.embedder, self.progress)
         if found is not None:
             self.notices.append(f"The index {self.folder.path} was rebuilt: {problem}.")
+        elif source == "bundled":
+            self.notices.append(f"There was no index at {self.folder.path}; the bundled papers are indexed there now.")
 
     def read(self, found: Found) -> OpenIndex:
         """Opens a generation that is whole, if it still is the current one.
