@@ -24,6 +24,7 @@ from rag_assistant.checks.base import Check
 from rag_assistant.checks.resolve import resolve_check
 from rag_assistant.embedders.base import Embedder
 from rag_assistant.errors import BackendError, InputError
+from rag_assistant.index.generations import IndexFolder
 from rag_assistant.index.open import OpenIndex, open_index
 from rag_assistant.loaders import load_papers
 from rag_assistant.plugins import load_plugin
@@ -109,7 +110,7 @@ class Assistant(Library):
         Raises:
             SettingsError: A setting is unknown or can't have its value.
             LoadError: The papers can't be read.
-            StoreError: The index is missing, damaged beyond mending, or locked.
+            StoreError: The index is missing where something else is, damaged beyond mending, or locked.
             EmbedderError, PluginError: The embedder, backend or check can't be loaded.
             BackendAuthError: The backend has no key, and there is no fallback.
         """
@@ -160,7 +161,7 @@ class Assistant(Library):
             reader=judging,
             progress=progress,
         )
-        made._snapshots.notices += [notice] if notice else []
+        made._snapshots.notices += [*([notice] if notice else ()), *(() if settings is not None else chosen.notices)]
         return made
 
     def __enter__(self) -> Self:
@@ -400,7 +401,8 @@ def _open_index(settings: Settings, embedder: Embedder, progress: Progress | Non
         settings.index_path,
         embedder,
         corpus=bundled_papers,
-        build_missing=settings.index is None,
+        # Somebody's folder of papers, taken for an index, isn't to be answered from others.
+        build_missing=settings.index is None or not IndexFolder(settings.index).is_taken(),
         papers=report.papers if report else None,
         lock_timeout=settings.lock_timeout,
         progress=progress,

@@ -10,7 +10,8 @@
     │   ├── IndexMissing      there is none at that place
     │   ├── IndexDamaged      it can't be used and can't be mended from what it holds
     │   ├── IndexLocked       another process is writing it
-    │   └── IndexReadOnly     it can't be written here
+    │   ├── IndexReadOnly     it can't be written here
+    │   └── OutOfSpace        its disk, or a quota on it, is full
     ├── EmbedderError         the embedding model can't be loaded or failed
     ├── ReaderError           the model that judges what an abstract says can't be loaded
     ├── PluginError           a backend, embedder, reader or postprocessor that can't be found or loaded
@@ -28,6 +29,8 @@
 """
 
 from __future__ import annotations
+
+import errno
 
 
 class RagError(Exception):
@@ -72,6 +75,10 @@ class IndexLocked(StoreError):
 
 class IndexReadOnly(StoreError):
     """The index has to be written but its folder can't be."""
+
+
+class OutOfSpace(StoreError):
+    """The disk under the index, a quota on it or a limit on the size of files leaves too little room."""
 
 
 class EmbedderError(RagError):
@@ -145,3 +152,32 @@ class BackendFiltered(BackendError):
 
 class BudgetExceeded(BackendError):
     """The next call would exceed the budget; it was not made."""
+
+
+_FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+_SQLITE_FULL = 13
+
+
+def is_out_of_space(error: BaseException | None) -> bool:
+    """Whether an error, or one that it came of, is that a disk, a quota or a file is full, in any library's words."""
+    while error is not None:
+        code = getattr(error, "sqlite_errorcode", None) or 0
+        if getattr(error, "errno", None) in _FULL or code & 0xFF == _SQLITE_FULL or "disk is full" in str(error):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
+
+
+def refusal_of(error: Exception) -> RagError | None:
+    """What the system refused, as an error of this package; ``None`` for what must be a fault of the program."""
+    if isinstance(error, RagError):
+        return error
+    name = getattr(error, "filename", None)
+    if is_out_of_space(error):
+        place = f" to write {name}" if name else ""
+        return RagError(f"There is no space left{place}: a disk or a quota is full.", hint="free some space on it")
+    if isinstance(error, OSError) and name and error.strerror:
+        return RagError(
+            f"{name} can't be used: {error.strerror}.", hint="check that it is there and that you may read and write it"
+        )
+    return None

@@ -29,6 +29,8 @@ _CONFIG_VARIABLE = "RAG_CONFIG"
 _OTHER_VARIABLES = (_CONFIG_VARIABLE, "RAG_UI_USER", "RAG_UI_PASSWORD")
 FROM_OPENAI = "environment (OPENAI_API_KEY)"
 """The source of a key that is OpenAI's and must reach nobody else."""
+_SLIP, _NEAR = 2, 0.8
+"""How far a variable's name is from a setting's for it to be that one misspelt: in letters, and in difflib's ratio."""
 _MASK = "********"
 _PATHS = ("index", "corpus", "prompts")
 _SECRET_NAME = re.compile(r"key|token(?!s)|secret|passw|credential", re.IGNORECASE)
@@ -101,6 +103,7 @@ class Settings(BaseSettings):
     api_key: SecretStr | None = None
 
     _sources: dict[str, str] = PrivateAttr(default_factory=dict)
+    _notices: tuple[str, ...] = PrivateAttr(())
 
     @classmethod
     def settings_customise_sources(
@@ -125,11 +128,13 @@ class Settings(BaseSettings):
             **overrides: Fields by name; ``None`` means "not given".
 
         Raises:
-            SettingsError: A name is unknown, a value can't be used, the file can't be read or holds a secret.
+            SettingsError: A name is unknown, a value can't be used, the file can't be read or holds a secret. Of a
+                variable that is far from every setting only :attr:`notices` tells: it is another program's.
         """
         given = {name: value for name, value in overrides.items() if value is not None}
         for name in given:
             _check_known(name, cls._fields(), f"There is no setting {name!r}", origin="a keyword")
+        notices = cls._strangers()
         layers = (
             (dict.fromkeys(given, "given"), given),
             cls._from_environment(),
@@ -149,6 +154,7 @@ class Settings(BaseSettings):
         except ValidationError as error:
             raise _invalid(error, sources) from None
         loaded._sources.update(sources)
+        loaded._notices = notices
         return loaded
 
     def replaced(self, **overrides: Any) -> Self:
@@ -166,6 +172,7 @@ class Settings(BaseSettings):
         except ValidationError as error:
             raise _invalid(error, sources) from None
         made._sources.update(sources)
+        made._notices = self._notices
         return made
 
     @property
@@ -173,6 +180,11 @@ class Settings(BaseSettings):
         """Where each field's value came from: ``given``, ``environment (RAG_K)``, the file's path, or ``default``."""
         known = {name: "given" if name in self.model_fields_set else "default" for name in type(self).model_fields}
         return MappingProxyType({**known, **self._sources})
+
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """What the user should know of where these come from, a sentence each."""
+        return self._notices
 
     @property
     def index_path(self) -> Path:
@@ -236,13 +248,28 @@ class Settings(BaseSettings):
         return tuple(name for name in cls.model_fields if not _SECRET_NAME.search(name))
 
     @classmethod
+    def _strangers(cls) -> tuple[str, ...]:
+        """A word on the variables that look like settings and are none, which may be another program's.
+
+        Raises:
+            SettingsError: One is a setting of this program, misspelt.
+        """
+        known = (*(f"{_PREFIX}{field}".upper() for field in cls.model_fields), *_OTHER_VARIABLES)
+        found = [name for name in sorted(os.environ) if name.upper().startswith(_PREFIX) and name.upper() not in known]
+        for name in found:
+            # What is longer by a word is another name, not a slip: RAG_DATABASE_URL isn't RAG_BASE_URL.
+            near = [one.removeprefix(_PREFIX) for one in known if abs(len(one) - len(name)) <= _SLIP]
+            if get_close_matches(name.upper().removeprefix(_PREFIX), near, n=1, cutoff=_NEAR):
+                _check_known(name.upper(), known, f"The environment variable {name} is no setting", verb="unset it")
+        if not found:
+            return ()
+        named = (
+            f"variable {found[0]} is no setting" if len(found) == 1 else f"variables {', '.join(found)} are no settings"
+        )
+        return (f"The environment {named} of rag-assistant and changed nothing.",)
+
+    @classmethod
     def _from_environment(cls) -> tuple[dict[str, str], dict[str, Any]]:
-        """pydantic-settings reads the variables but passes over misspelt ones, so these are looked for here."""
-        names = {f"{_PREFIX}{field}".upper(): field for field in cls.model_fields}
-        for variable in sorted(os.environ):
-            if variable.upper().startswith(_PREFIX):
-                what = f"The environment variable {variable} is no setting"
-                _check_known(variable.upper(), (*names, *_OTHER_VARIABLES), what, verb="unset it")
         values = EnvSettingsSource(cls)()
         return {field: f"environment ({_PREFIX}{field.upper()})" for field in values}, values
 

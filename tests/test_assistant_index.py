@@ -143,7 +143,19 @@ def test_what_can_not_be_opened_says_why(tmp_path: Path) -> None:
     assert "extractive" in caught.value.hint
     with pytest.raises(PluginError, match="no backend"):
         Assistant.open(tmp_path / "index", backend=3)  # type: ignore[arg-type]
-    with pytest.raises(IndexMissing) as missing:
-        Assistant.open(tmp_path / "index")
-    assert missing.value.hint
-    assert not (tmp_path / "index").exists()
+    (tmp_path / "papers").mkdir()
+    (tmp_path / "papers" / "mine.jsonl").write_text("")
+    for place in (tmp_path / "papers", tmp_path / "papers" / "mine.jsonl"):
+        with pytest.raises(IndexMissing) as missing:
+            Assistant.open(place)
+        assert missing.value.hint
+    assert [path.name for path in (tmp_path / "papers").iterdir()] == ["mine.jsonl"]
+
+
+def test_the_bundled_papers_are_indexed_in_a_folder_that_is_named(tmp_path: Path) -> None:
+    place = tmp_path / "new" / "index"
+    with Assistant.open(place) as opened:
+        assert len(opened.papers()) == 19
+        assert opened.notices == (f"There was no index at {place}; the bundled papers are indexed there now.",)
+    with Assistant.open(place) as again:
+        assert (len(again.papers()), again.notices) == (19, ())

@@ -150,6 +150,27 @@ def test_unknown_names_are_errors_that_name_the_nearest(tmp_path: Path, monkeypa
         Settings.load()
 
 
+@pytest.mark.parametrize("name", ["EMBEDER", "BACKEDN", "MODLE", "MAX_TOKEN", "BASEURL", "TIMEOUTS", "APIKEY"])
+def test_variables_that_are_nearly_settings_are_errors(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.setenv(f"RAG_{name}", "x")
+    with pytest.raises(SettingsError, match="did you mean RAG_"):
+        Settings.load()
+
+
+def test_variables_of_other_programs_are_passed_over_and_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    assert Settings.load().notices == ()
+    monkeypatch.setenv("RAG_EMBEDDING_MODEL", "x")
+    (told,) = Settings.load().notices
+    assert told == "The environment variable RAG_EMBEDDING_MODEL is no setting of rag-assistant and changed nothing."
+    for name in ("TOP_K", "DATABASE_URL", "OPENAI_API_KEY", "TEMPLATE", "PASSWORD"):
+        monkeypatch.setenv(f"RAG_{name}", "x")
+    (told,) = Settings.load(k=3).replaced(k=4).notices
+    assert "RAG_DATABASE_URL, RAG_EMBEDDING_MODEL, RAG_OPENAI_API_KEY, RAG_PASSWORD, " in told
+    (tmp_path / "rag.toml").write_text("top_k = 3\n")
+    with pytest.raises(SettingsError, match="unknown setting 'top_k'"):
+        Settings.load()
+
+
 def test_variables_that_are_no_settings_but_known(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RAG_UI_USER", "me")
     monkeypatch.setenv("RAG_UI_PASSWORD", "pw")

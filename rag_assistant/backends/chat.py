@@ -45,6 +45,10 @@ _LEFT_OUT = {
 _UNWANTED = (400, 405, 406, 415, 422, 501)
 
 
+_FETCH_SECONDS = 5.0
+"""At most, and a quarter of what the answer's words may take: it is not what was asked for."""
+
+
 class ChatBackend(WritingBackend):
     """Writes with a chat model; a client is made for each answer."""
 
@@ -117,6 +121,23 @@ class ChatBackend(WritingBackend):
                         cut = error
                     for delta in incoming.rest(cut):
                         yield delta
+
+    def fetch(self, address: str) -> object:
+        """What stands at an address of the server, as JSON, in a few seconds. The model isn't asked anything.
+
+        Raises:
+            BackendError: The server isn't there, refuses the key, or has no JSON at this address.
+        """
+        import httpx
+
+        with self.failures(), self.client() as client:
+            quick = client.with_options(timeout=min(_FETCH_SECONDS, self.options.timeout / 4))
+            reply = quick.get(address, cast_to=httpx.Response)
+            try:
+                found: object = reply.json()
+            except (ValueError, RecursionError) as error:
+                raise not_json(self.server) from error
+            return found
 
     def parameters(self, request: Request) -> dict[str, Any]:
         """What is sent, without what the server has refused."""

@@ -21,6 +21,19 @@ DEFAULT_CONTEXT = 8192
 """Tokens where ``context_tokens`` is not set: what a model was trained for may need far more memory than there is."""
 
 
+def model_file(settings: Settings) -> Path:
+    """The file that the setting ``model`` names.
+
+    Raises:
+        SettingsError: There is no such file.
+    """
+    path = Path(settings.model or "").expanduser()
+    if not settings.model or not path.is_file():
+        named = f"There is no file {path}" if settings.model else "The llamacpp backend needs a GGUF file"
+        raise SettingsError(f"{named}.", hint="--model FILE.gguf or RAG_MODEL")
+    return path
+
+
 class LlamaCppBackend(WritingBackend):
     """The model in the file that the setting ``model`` names. It writes one answer at a time; others wait.
 
@@ -33,10 +46,7 @@ class LlamaCppBackend(WritingBackend):
 
     def __init__(self, *, settings: Settings | None = None, options: Options | None = None) -> None:
         chosen = settings or Settings.load()
-        path = Path(chosen.model or "").expanduser()
-        if not chosen.model or not path.is_file():
-            named = f"There is no file {path}" if chosen.model else "The llamacpp backend needs a GGUF file"
-            raise SettingsError(f"{named}.", hint="--model FILE.gguf or RAG_MODEL")
+        path = model_file(chosen)
         super().__init__(path.stem, path.name, options or Options.of(chosen))
         try:
             import llama_cpp

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     import openai
 
 _HEADERS = frozenset("host connection content-length content-type transfer-encoding accept accept-encoding".split())
-_LISTING_SECONDS = 5.0
-"""At most, and a quarter of what the answer's words may take: the list is not what was asked for."""
 
 
 class OpenAILikeBackend(ChatBackend):
@@ -139,16 +137,11 @@ class OpenAILikeBackend(ChatBackend):
         Raises:
             BackendUnreachable, BackendTimeout: The server isn't there.
         """
-        import httpx
-
         try:
-            with self.failures(), self.client() as client:
-                quick = client.with_options(timeout=min(_LISTING_SECONDS, self.options.timeout / 4))
-                found: object = quick.get(address, cast_to=httpx.Response).json()
-                return found
+            return self.fetch(address)
         except (BackendUnreachable, BackendTimeout):
             raise
-        except (BackendError, ValueError, RecursionError):
+        except BackendError:
             return None
 
     def _own_headers(self, request: httpx.Request) -> None:

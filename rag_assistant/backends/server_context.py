@@ -25,6 +25,14 @@ def context_in(listed: object, model: str) -> int:
     return 0
 
 
+def names_in(listed: object, model: str) -> tuple[str, ...]:
+    """The models in a list that lacks this one; none where the model, or a server of one model, is in it."""
+    entries = list(_entries(listed, "data"))
+    if any(_is_named(entry.get("id"), model) or entry.get("owned_by") == "llamacpp" for entry in entries):
+        return ()
+    return tuple(str(entry.get("id")) for entry in entries)
+
+
 def probe_of(listed: object, model: str) -> str | None:
     """Where the server that has this list may tell more, from its root; ``None`` where nothing is to be looked for.
 

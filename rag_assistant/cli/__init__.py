@@ -5,6 +5,7 @@ Heavy imports happen inside commands, so that ``--help`` is quick and ``ask`` pa
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
@@ -22,6 +23,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     can't be understood. 130: interrupted by Ctrl-C. 141: the reader of stdout went away.
     """
     state = State()
+    for descriptor in range(3):
+        try:
+            os.fstat(descriptor)
+        except OSError:  # closed: the next file that is opened would get its number, and what libraries print
+            os.open(os.devnull, os.O_RDWR)
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")  # a terminal that can't show a letter is no reason to fail

@@ -7,13 +7,14 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from rag_assistant.cli.options import AnswerOptions
 from rag_assistant.cli.session import opened
 from rag_assistant.cli.state import State
-from rag_assistant.errors import RagError
+from rag_assistant.errors import BackendError, BackendNotFound, BackendProtocolError, RagError, is_out_of_space
 
 if TYPE_CHECKING:
     from rag_assistant.settings import Settings
@@ -35,9 +36,12 @@ _PACKAGES = (
     "rich",
 )
 _PROBE_SECONDS = 120
+_TOLD = 5
 _LOCAL_BACKENDS = ("extractive", "llamacpp")
 _SERVER_BACKENDS = ("openai", "openai-like")
 _LOCAL_EMBEDDERS = ("minilm",)
+_BUNDLED = (19, 31)
+"""How many papers ship with the package, and their passages."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,16 +69,19 @@ def run_checks(state: State, flags: AnswerOptions, *, repair: bool) -> Iterator[
         flags: Settings named on the command line.
         repair: Whether to open the index, which rebuilds it where it is damaged, rather than only look at it.
     """
+    from rag_assistant.settings import Settings
+
     yield python_check()
     yield from package_checks()
     try:
-        settings = flags.settings()
+        settings = Settings.load(**flags.given())
     except RagError as error:
         yield Check("settings", "bad", error.message, error.hint)
         return
     told = {"given": "flags"}
     set_by = sorted({told.get(source, source) for source in settings.sources.values() if source != "default"})
-    yield Check("settings", "ok", f"from {', '.join(set_by)}" if set_by else "all defaults")
+    taken = [f"from {', '.join(set_by)}" if set_by else "all defaults", *settings.notices]
+    yield Check("settings", "note" if settings.notices else "ok", "; ".join(taken))
     yield privacy_check(settings)
     if settings.unused_key:
         yield Check("key", "note", settings.unused_key)
@@ -131,11 +138,21 @@ def privacy_check(settings: Settings) -> Check:
 
 
 def embedder_check(settings: Settings) -> Check:
-    """Loads the embedder; the default one also embeds a word, others are not called since that may cost money."""
+    """Loads the embedder; the default one also embeds a word, others are not called since that may cost money, but a
+    server of OpenAI's is asked for its models."""
     from rag_assistant.embedders.resolve import resolve_embedder
 
     try:
         embedder = resolve_embedder(settings.embedder)
+        if settings.embedder == "openai":
+            from pydantic import SecretStr
+
+            from rag_assistant.backends.openai import OpenAIBackend
+            from rag_assistant.embedders.openai import DEFAULT_MODEL
+
+            its = {"model": DEFAULT_MODEL, "base_url": None, "api_key": SecretStr(os.environ["OPENAI_API_KEY"])}
+            server = OpenAIBackend(settings=settings.model_copy(update=its))
+            return server_check("embedder", "openai can be loaded", server)
         if settings.embedder != "minilm":
             return Check("embedder", "ok", f"{settings.embedder} can be loaded; it was not called")
         from rag_assistant.embedders.minilm import MODEL_SHA256, model_path
@@ -147,17 +164,44 @@ def embedder_check(settings: Settings) -> Check:
 
 
 def backend_check(settings: Settings) -> Check:
-    """Whether the backend can be found and has what it needs; it is not called. What others load may be large."""
+    """Whether the backend can be found and has what it needs, and its server answers; its model is not asked anything,
+    and not loaded, since it may be large."""
     from rag_assistant.backends.resolve import resolve_backend
     from rag_assistant.plugins import load_plugin
 
     try:
         load_plugin("backend", settings.backend)
         if settings.backend in _SERVER_BACKENDS:
-            resolve_backend(settings.backend, settings)
+            return server_check("backend", settings.backend, resolve_backend(settings.backend, settings))
+        if settings.backend == "llamacpp":
+            from rag_assistant.backends.llamacpp import model_file
+
+            model_file(settings)
+    except BackendError as error:
+        instead = f"; {settings.fallback} answers instead" if settings.fallback else ""
+        return Check("backend", "note" if instead else "bad", f"{error.message.rstrip('.')}{instead}.", error.hint)
     except RagError as error:
         return Check("backend", "bad", error.message, error.hint)
     return Check("backend", "ok", settings.backend)
+
+
+def server_check(name: str, told: str, backend: Any) -> Check:
+    """Whether the server of a backend gives its list of models, and has the one that is set.
+
+    Raises:
+        BackendError: It isn't there, or refuses the key.
+    """
+    from rag_assistant.backends.server_context import names_in
+
+    try:
+        others = names_in(backend.fetch("/models"), backend.model)
+    except (BackendNotFound, BackendProtocolError):
+        detail = f"{told}; {backend.server} is there but has no list of models at /models"
+        return Check(name, "note", detail, "check the address if it doesn't answer; most end in /v1")
+    if others:
+        hint = f"it has {', '.join(others[:_TOLD])}{' and more' if len(others) > _TOLD else ''}"
+        return Check(name, "note", f"{told}; {backend.server} lists no model {backend.model!r}", hint)
+    return Check(name, "ok", f"{told}; {backend.server} is there")
 
 
 def further_check(settings: Settings) -> Check:
@@ -177,17 +221,33 @@ def further_check(settings: Settings) -> Check:
 
 
 def place_check(settings: Settings) -> Check:
-    """Whether the index's folder, or the nearest folder above it that exists, can be written."""
-    place = settings.index_path.absolute()
-    while not place.exists() and place != place.parent:
+    """Whether the index's folder, or the nearest folder above it that exists, can be written and has room."""
+    from rag_assistant.index.generations import IndexFolder, room_error
+    from rag_assistant.index.manifest import read_manifest
+    from rag_assistant.index.write import megabytes, room_needed
+
+    folder = IndexFolder(settings.index_path)
+    place, other = folder.path, "choose another: --index DIR or RAG_INDEX"
+    while not os.path.exists(place) and place != place.parent:  # noqa: PTH110 - Path.exists raises
         place = place.parent
     if not place.is_dir():
-        return Check("place", "bad", f"{place} is not a folder", "choose another: --index DIR or RAG_INDEX")
-    if not os.access(place, os.W_OK | os.X_OK):
-        return Check(
-            "place", "note", f"{place} can't be written: an index there can be read but not built", "--index DIR"
-        )
-    return Check("place", "ok", f"{settings.index_path} can be written")
+        return Check("place", "bad", f"{place} is not a folder", other)
+    if not os.access(place, os.R_OK | os.X_OK):
+        return Check("place", "bad", f"{place} may not be read", other)
+    made = None
+    with suppress(RagError):  # of a newer version: the index's own check tells
+        current = folder.current()
+        made = read_manifest(folder.generation(current.name)) if current else None
+    needed = room_needed(made.papers, made.windows) if made else room_needed(*_BUNDLED)
+    error = room_error(place, needed)
+    if is_out_of_space(error):
+        what = "to build the index again" if made else "to index the bundled papers"
+        detail = f"{place} has no room {what}, which needs about {megabytes(needed)}"
+        return Check("place", "note" if made else "bad", detail, f"free some space there, or {other}")
+    if error is not None:
+        detail = f"{place} can't be written ({error.strerror}): an index there can be read but not built"
+        return Check("place", "note", detail, other)
+    return Check("place", "ok", f"{folder.path} can be written and has room")
 
 
 def index_check(settings: Settings) -> Check:

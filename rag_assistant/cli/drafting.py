@@ -64,6 +64,7 @@ def draft(
 ) -> None:
     """Draft an eval set for papers of your own: from their sentences, or with --backend by a model. Then review it."""
     from rag_assistant.evals.drafting import draft_by_model, draft_from_sentences, write_drafts
+    from rag_assistant.evals.folder import write_whole
     from rag_assistant.loaders import load_papers
 
     if out is not None and out.exists():
@@ -99,9 +100,10 @@ def draft(
         emit(text)
     else:
         try:
-            out.write_text(text, encoding="utf-8")
-        except OSError as error:
-            raise InputError(f"{out} can't be written: {error.strerror}.", hint="--out names another file") from None
+            write_whole(out, text, hint="what was drafted is on stdout instead")
+        except InputError:
+            emit(text)  # a model may have been paid for it
+            raise
         emit(str(out), end="\n")
     if found.stopped:
         state.note(f"{found.stopped} The papers after that have no questions yet.")

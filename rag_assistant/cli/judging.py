@@ -54,12 +54,7 @@ def judge(
             cache or _cache(),
             progress=lambda done, total: shown("judging", done, total),
         )
-    try:
-        judgement.write(loaded.folder)
-    except OSError as error:
-        raise InputError(
-            f"{loaded.folder} can't be written: {error.strerror}.", hint="copy the run elsewhere"
-        ) from None
+    judgement.write(loaded.folder)
     if json:
         emit_json({**asdict(judgement), "agreements": [asdict(found) for found in agreements(judgement)]})
     else:

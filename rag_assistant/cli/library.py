@@ -33,14 +33,16 @@ def index(
     ] = None,
     add: Annotated[bool, typer.Option("--add", help="Keep the papers that are there.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would change and change nothing.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Drop papers without asking.")] = False,
     *,
     flags: o.IndexOptions,
     json: o.Json = False,
 ) -> None:
-    """Make the index hold exactly the papers of these paths, or add them to it, and say what changed."""
+    """Make the index hold exactly the papers of these paths, or add them to it, and say what changed. Asks before it
+    drops papers."""
     if add and not paths:
         raise InputError("--add needs the papers to add.", hint="rag-assistant index --add PATH...")
-    summary, report = _indexed(state, flags.settings(), paths, add=add, dry_run=dry_run)
+    summary, report = _indexed(state, flags.settings(), paths, add=add, dry_run=dry_run, yes=yes)
     for problem in report.problems:
         say(f"skipped: {problem}")
     for text in (*map(str, report.notes), *summary.problems, *summary.notices):
@@ -125,12 +127,12 @@ def summary_dict(summary: IndexSummary, report: LoadReport, *, dry_run: bool = F
 
 
 def _indexed(
-    state: State, settings: Settings, paths: list[Path] | None, *, add: bool, dry_run: bool
+    state: State, settings: Settings, paths: list[Path] | None, *, add: bool, dry_run: bool, yes: bool
 ) -> tuple[IndexSummary, LoadReport]:
     """Builds without opening: that would first build the bundled corpus where no index is, or stop at a damaged one."""
     from rag_assistant.bundled import bundled
     from rag_assistant.embedders.resolve import resolve_embedder
-    from rag_assistant.index.build import build_index, preview
+    from rag_assistant.index.build import build_index, preview, would_drop
     from rag_assistant.loaders import load_papers
 
     embedder = resolve_embedder(settings.embedder)
@@ -138,6 +140,8 @@ def _indexed(
     report = load_papers(chosen or bundled("corpus"))
     if dry_run:
         return preview(settings.index_path, report.papers, embedder, add=add), report
+    if report.papers and not add and not yes:
+        _ask_before_dropping(would_drop(settings.index_path, report.papers), settings.index_path)
     with reporting(state) as progress:
         summary = build_index(
             settings.index_path,
@@ -149,6 +153,20 @@ def _indexed(
             lock_timeout=settings.lock_timeout,
         )
     return summary, report
+
+
+def _ask_before_dropping(gone: tuple[str, ...], path: Path) -> None:
+    """Returns if nothing would go, or it may go."""
+    if not gone:
+        return
+    told = f"The index {path} holds papers that aren't among these; this {_change('would drop', gone)}"
+    if not (is_terminal(sys.stdin) and is_terminal(sys.stderr)):
+        raise InputError(f"{told}.", hint="--yes drops them, --add keeps them, --dry-run tells all that would change")
+    say(f"{told}.")
+    print("Drop them? [y/N] ", end="", file=sys.stderr, flush=True)  # noqa: T201 - Typer's would write to stdout too
+    if sys.stdin.readline().strip().lower() not in ("y", "yes"):
+        say("Nothing was changed. --add keeps the papers that are there.")
+        raise typer.Exit(1)
 
 
 def _count(number: int, noun: str) -> str:

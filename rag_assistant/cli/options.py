@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rag_assistant.cli.state import is_terminal
+from rag_assistant.cli.state import is_terminal, say
 from rag_assistant.errors import InputError
 from rag_assistant.types import Filters, Length
 
@@ -49,10 +49,13 @@ class SettingsOptions:
         return {field.name: value for field in fields(self) if (value := getattr(self, field.name)) is not None}
 
     def settings(self, **others: Any) -> Settings:
-        """The settings with the flags that were given on top, and others on top of these."""
+        """The settings with the flags that were given on top, and others on top of these; their notices are told."""
         from rag_assistant.settings import Settings
 
-        return Settings.load(**{**self.given(), **others})
+        made = Settings.load(**{**self.given(), **others})
+        for notice in made.notices:
+            say(f"note: {notice}")
+        return made
 
 
 @dataclass(frozen=True, slots=True)

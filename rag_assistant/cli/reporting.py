@@ -62,6 +62,7 @@ def report(
 ) -> None:
     """Report one run, or several side by side: Markdown, or with --html a page with every failure, to filter."""
     from rag_assistant.evals import load_run, render_page, render_report
+    from rag_assistant.evals.folder import write_whole
 
     loaded = [load_run(path) for path in runs]
     if not html:
@@ -74,10 +75,7 @@ def report(
     else:
         out = out or _beside(loaded[0])
         text = render_page(loaded, _names(runs), gold_of(state, loaded, questions))
-    try:
-        out.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"{out} can't be written: {error.strerror}.", hint="--out FILE names another") from None
+    write_whole(out, text, hint="--out FILE names another")
     emit(str(out), end="\n")
 
 
@@ -155,10 +153,7 @@ def baseline(
             f"{len(loaded.failed)} rows of {run} have errors; it makes no baseline.",
             hint=f"to ask these again: rag-assistant eval run --resume {run}",
         )
-    try:
-        write_baseline(loaded, file)
-    except OSError as error:
-        raise InputError(f"{file} can't be written: {error.strerror}.", hint="name another file") from None
+    write_baseline(loaded, file)
     if loaded.header.get("dirty"):
         state.note("the run was made with changes that aren't committed")
     emit(f"{len(loaded.main)} questions: {file}", end="\n")

@@ -41,13 +41,18 @@ def retrieval(
     from rag_assistant.evals import evaluate_retrieval, load_beir, render_retrieval
     from rag_assistant.evals.beir import DEPTH, bm25
     from rag_assistant.evals.extras import scipy_stats
-    from rag_assistant.index.build import build_index
+    from rag_assistant.index.build import build_index, would_drop
 
     scipy_stats()
     if limit is not None and limit < 1:
         raise InputError(f"A limit of {limit} leaves no query.", hint="give at least 1")
     judged = load_beir(corpus, queries, qrels)
     with _place(index) as folder:
+        if would_drop(folder, judged.papers):
+            raise InputError(
+                f"The index {folder} holds other papers, which those of the set would replace.",
+                hint="name a folder of its own: --index DIR",
+            )
         # RAG_INDEX and rag.toml name the user's own index, which must not be overwritten by the set's papers.
         settings = flags.settings(index=folder)
         settings = settings.model_copy(update={"corpus": None})

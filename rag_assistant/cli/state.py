@@ -8,7 +8,7 @@ import sys
 from dataclasses import dataclass, field
 from typing import Any
 
-from rag_assistant.errors import RagError
+from rag_assistant.errors import RagError, refusal_of
 from rag_assistant.render import clean, one_line
 
 PIPE_CLOSED = 141
@@ -30,8 +30,9 @@ class State:
 
     def error(self, error: Exception) -> None:
         """Tells what went wrong and what mends it."""
-        if isinstance(error, RagError):
-            message, hint = error.message, error.hint
+        told = refusal_of(error)
+        if told is not None:
+            message, hint = told.message, told.hint
         else:
             again = "" if self.debug else "run it again with --debug to see where, and "
             message = f"Unexpected {type(error).__name__}: {error}"
@@ -52,8 +53,11 @@ def is_terminal(stream: Any) -> bool:
 
 
 def say(line: str) -> None:
-    """One line on stderr."""
-    print(one_line(line), file=sys.stderr, flush=True)  # noqa: T201
+    """One line on stderr; where that is closed or full there is nobody to tell, and no reason to stop."""
+    try:
+        print(one_line(line), file=sys.stderr, flush=True)  # noqa: T201
+    except OSError:
+        _drop(sys.stderr)
 
 
 def emit(text: str, *, end: str = "") -> None:
@@ -61,15 +65,28 @@ def emit(text: str, *, end: str = "") -> None:
 
     Raises:
         typer.Exit: The reader has gone, as with ``| head``: the command ends without a word.
+        RagError: stdout is closed, or can't take it.
     """
+    if sys.stdout is None:
+        raise RagError("There is no stdout to write to: it is closed.", hint="send it to a file or a terminal")
+    shown = clean(text) + end
     try:
-        print(clean(text), end=end, flush=True)  # noqa: T201
-    except BrokenPipeError as error:
-        import typer
+        print(shown, end="", flush=True)  # noqa: T201
+    except OSError as error:
+        _drop(sys.stdout)
+        if isinstance(error, BrokenPipeError):
+            import typer
 
-        # What is still buffered would fail again when Python closes stdout.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        raise typer.Exit(PIPE_CLOSED) from error
+            raise typer.Exit(PIPE_CLOSED) from error
+        raise RagError(
+            f"stdout can't take {len(shown.encode(errors='replace')):,} bytes: {error.strerror}.",
+            hint="free some space there, or send it elsewhere",
+        ) from error
+
+
+def _drop(stream: Any) -> None:
+    """Loses what a stream still holds, which would fail again when Python closes it."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def emit_json(value: Any, *, indent: int | None = 2) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -44,6 +45,7 @@ def ui(
 
     limits = {"running": running, "waiting": waiting}
     with launch(settings, host, port, backends=offer or (), login=known, allow_public=allow_public, **limits) as page:
-        emit(page.url, end="\n")
+        if sys.stdout is not None:  # a service may have none
+            emit(page.url, end="\n")
         say("Open this address in a browser; Ctrl-C stops the server.")
         page.wait()

@@ -28,6 +28,8 @@ _BUSY_SECONDS = 30.0
 _VARIABLES = 500
 _BATCH = 32
 _DAMAGED = frozenset({sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_IOERR})
+# A quota or a limit on files that is used up is told as one of these, and says nothing of what was written before.
+_UNWRITTEN = frozenset({sqlite3.SQLITE_IOERR_WRITE, sqlite3.SQLITE_IOERR_FSYNC, sqlite3.SQLITE_IOERR_TRUNCATE})
 _TABLES = """
 CREATE TABLE IF NOT EXISTS models (id INTEGER PRIMARY KEY, fingerprint TEXT NOT NULL UNIQUE);
 CREATE TABLE IF NOT EXISTS encoded (
@@ -140,8 +142,9 @@ class VectorCache:
         try:
             yield
         except _ERRORS as error:
-            code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_OK) & 0xFF
-            if not self.read_only and (code in _DAMAGED or isinstance(error, ValueError)):
+            code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_OK)
+            damaged = code not in _UNWRITTEN and (code & 0xFF in _DAMAGED or isinstance(error, ValueError))
+            if damaged and not self.read_only:
                 self._set_aside(error)
             else:
                 self.notices.append(f"The vectors kept in {self.path} can't be used now ({error}).")

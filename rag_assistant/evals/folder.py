@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from rag_assistant.errors import InputError, LoadError
+from rag_assistant.errors import InputError, LoadError, is_out_of_space
 from rag_assistant.evals.rows import MAIN, Row
 
 HEADER, ROWS, TIMINGS, REPORT = "run.json", "rows.jsonl", "timings.jsonl", "report.md"
@@ -108,14 +109,24 @@ class RowWriter:
         self._folder = folder
 
     def append(self, row: Row) -> None:
-        """Writes the row and its timings, and hands them to the system before it returns."""
+        """Writes the row and its timings, and hands them to the system before it returns.
+
+        Raises:
+            InputError: They can't be written; the rows before are kept.
+        """
         _append(self._folder / ROWS, row.to_dict())
         _append(self._folder / TIMINGS, _timing(row))
 
 
 def _append(path: Path, record: Mapping[str, Any]) -> None:
-    with path.open("a", encoding="utf-8") as file:
-        file.write(_line(record))
+    try:
+        with path.open("a", encoding="utf-8") as file:
+            file.write(_line(record))
+    except OSError as error:
+        raise InputError(
+            f"{path} can't be written: {error.strerror}.",
+            hint=f"what is done is kept; to go on: rag-assistant eval run --resume {path.parent}",
+        ) from error
 
 
 def _line(record: Mapping[str, Any]) -> str:
@@ -144,19 +155,23 @@ def prepare(folder: Path, *, resume: bool) -> None:
 
 
 def write_run(run: Run, folder: Path, report: str = "") -> None:
-    """Writes the whole run, each file at once."""
-    _replace(folder / HEADER, json.dumps(run.header, indent=2, ensure_ascii=False, sort_keys=True) + "\n")
-    _replace(folder / ROWS, "".join(_line(row.to_dict()) for row in run.rows))
-    _replace(folder / TIMINGS, "".join(_line(_timing(row)) for row in run.rows))
+    """Writes the whole run, each file at once.
+
+    Raises:
+        InputError: One can't be written; it is as it was.
+    """
+    write_whole(folder / HEADER, json.dumps(run.header, indent=2, ensure_ascii=False, sort_keys=True) + "\n")
+    write_whole(folder / ROWS, "".join(_line(row.to_dict()) for row in run.rows))
+    write_whole(folder / TIMINGS, "".join(_line(_timing(row)) for row in run.rows))
     if report:
-        _replace(folder / REPORT, report)
+        write_whole(folder / REPORT, report)
 
 
 def write_baseline(run: Run, path: Path | str) -> None:
     """Writes what a later run is compared with: header, verdicts and scores, one row a line, without answers.
 
     Raises:
-        InputError: The run was interrupted.
+        InputError: The run was interrupted, or the file can't be written.
     """
     if run.interrupted:
         raise InputError("An interrupted run makes no baseline.", hint="finish it with --resume")
@@ -166,10 +181,29 @@ def write_baseline(run: Run, path: Path | str) -> None:
     # The command names folders of the machine it ran on.
     kept = {name: value for name, value in run.header.items() if name != "command"}
     header = json.dumps(kept, ensure_ascii=False, sort_keys=True)
-    _replace(Path(path), '{"header": ' + header + ',\n"rows": [\n' + ",\n".join(rows) + "\n]}\n")
+    write_whole(Path(path), '{"header": ' + header + ',\n"rows": [\n' + ",\n".join(rows) + "\n]}\n")
 
 
-def _replace(path: Path, text: str) -> None:
-    aside = path.with_name(path.name + ".new")
-    aside.write_text(text, encoding="utf-8")
-    aside.replace(path)
+def write_whole(path: Path, text: str, *, hint: str = "free some space there, or name another place") -> None:
+    """Writes a file whole or not at all; what is no file, such as a pipe, is written as it goes.
+
+    Raises:
+        InputError: It can't be written. What was there is as it was.
+    """
+    content = text.encode()
+    try:
+        if path.exists() and not path.is_file():
+            path.write_bytes(content)
+            return
+        target = path.resolve()  # a link stays one
+        aside = target.with_name(f"{target.name}.new")
+        try:
+            aside.write_bytes(content)
+            aside.replace(target)
+        except OSError:
+            with suppress(OSError):
+                aside.unlink(missing_ok=True)
+            raise
+    except OSError as error:
+        size = f" takes {len(content):,} bytes and" if is_out_of_space(error) else ""
+        raise InputError(f"{path}{size} can't be written: {error.strerror}.", hint=hint) from error

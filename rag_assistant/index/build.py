@@ -143,6 +143,16 @@ def preview(
     return _summary(folder, found, wanted, count, 0, (), time.perf_counter() - started)
 
 
+def would_drop(path: str | os.PathLike[str], papers: Iterable[Paper]) -> tuple[str, ...]:
+    """Ids of the papers that the index holds and :func:`build_index` would drop for these, without ``add``.
+
+    Raises:
+        IndexDamaged, StoreError: The index is of a newer version, or may not be read.
+    """
+    found, wanted = inspect(IndexFolder(path), None), {paper.id for paper in papers}
+    return tuple(paper_id for paper_id in (found.papers if found else None) or () if paper_id not in wanted)
+
+
 def missing(path: Path) -> IndexMissing:
     """The error for a place where no index is."""
     return IndexMissing(f"There is no index at {path}.", hint="run: rag-assistant index PATH...")

@@ -15,6 +15,7 @@ locked. A reader first locks its file and then looks at ``CURRENT`` again, so it
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import secrets
@@ -26,13 +27,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rag_assistant.errors import IndexLocked, IndexReadOnly, StoreError
+from rag_assistant.errors import IndexLocked, IndexReadOnly, OutOfSpace, StoreError, is_out_of_space
 
 Progress = Callable[[str, int, int], None]
 """Told of work as ``(stage, done, total)``; ``total`` is 0 where it isn't known."""
 MANIFEST = "manifest.json"
 _NAME = re.compile(r"\d{6,}-[0-9a-f]{12}")
 _SOURCE = re.compile(r"[a-z]{1,20}")
+_OWN = re.compile(r"generations|write\.lock|vectors\.sqlite.*|\.?CURRENT.*|lost\+found")
+"""What an index leaves in its folder, or a new disk."""
+_MOST_TRIED = 64 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +73,13 @@ class IndexFolder:
     def has_current_file(self) -> bool:
         """Whether a file ``CURRENT`` is there, whatever it holds."""
         return os.path.exists(self._current)  # noqa: PTH110 - Path.exists raises where a folder can't be read
+
+    def is_taken(self) -> bool:
+        """Whether something else than an index is here, or what is here may not be seen."""
+        try:
+            return not all(_OWN.fullmatch(name) for name in os.listdir(self.path))  # noqa: PTH208 - names are enough
+        except OSError as error:
+            return not isinstance(error, FileNotFoundError)
 
     def names(self) -> list[str]:
         """The generations that are there, newest first, whole or not."""
@@ -113,13 +124,16 @@ class IndexFolder:
     def writable(self) -> bool:
         """Whether files can be made here; the folder is made when missing."""
         try:
-            self._generations.mkdir(parents=True, exist_ok=True)
-            for folder in (self.path, self._generations):
-                with tempfile.TemporaryFile(dir=folder):
-                    pass
+            self._try_writing()
         except OSError:
             return False
         return True
+
+    def _try_writing(self) -> None:
+        self._generations.mkdir(parents=True, exist_ok=True)
+        for folder in (self.path, self._generations):
+            with tempfile.TemporaryFile(dir=folder):
+                pass
 
     def clean(self) -> None:
         """Deletes the generations that are neither current nor read, and what killed writers left. For the writer.
@@ -150,16 +164,21 @@ class IndexFolder:
         Raises:
             IndexLocked: Another writer was at it for all that time.
             IndexReadOnly: The folder can't be written.
+            OutOfSpace: Its disk is full.
             StoreError: A file is where the folder should be.
         """
         import filelock
 
-        if self.path.exists() and not self.path.is_dir():
+        if os.path.isfile(self.path):  # noqa: PTH113 - Path.is_file raises where the folder above can't be read
             raise StoreError(f"{self.path} is a file, so no index can be there.", hint="name a folder: --index DIR")
-        if not self.writable():
-            raise IndexReadOnly(
-                f"The index folder {self.path} can't be written.", hint="name one that can: --index DIR, or RAG_INDEX"
-            )
+        try:
+            self._try_writing()
+        except OSError as error:
+            full = is_out_of_space(error)
+            raise (OutOfSpace if full else IndexReadOnly)(
+                f"The index folder {self.path} can't be written: {error.strerror or error}.",
+                hint=f"{'free some space there, or ' if full else ''}name one that can: --index DIR, or RAG_INDEX",
+            ) from error
         lock = _file_lock(self.path / "write.lock")
         try:
             lock.acquire(timeout=0)
@@ -221,6 +240,20 @@ def _is_read(folder: Path) -> bool:
         with suppress(OSError):
             entry.unlink(missing_ok=True)
     return False
+
+
+def room_error(folder: Path, size: int) -> OSError | None:
+    """Why so many bytes can't be written into a folder, found by trying; nothing is left of it."""
+    try:
+        with tempfile.TemporaryFile(dir=folder) as file:
+            disk = shutil.disk_usage(folder)
+            if disk.total and disk.free < size:  # some network disks tell nothing but zeros
+                return OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            if hasattr(os, "posix_fallocate"):  # a quota is seen only where it is run into
+                os.posix_fallocate(file.fileno(), 0, min(size, _MOST_TRIED))
+    except OSError as error:
+        return None if error.errno in (errno.EOPNOTSUPP, errno.EINVAL, errno.ENOSYS) else error
+    return None
 
 
 def sync_folder(folder: Path) -> None:

@@ -26,7 +26,7 @@ __all__ = ["OpenIndex", "open_index"]
 
 Corpus = Callable[[], Iterable[Paper]]
 _ATTEMPTS = 20
-_READ_ONLY = frozenset({errno.EROFS, errno.EACCES, errno.EPERM})
+_UNWRITABLE = frozenset({errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOSPC, errno.EDQUOT})
 
 
 def open_index(
@@ -80,7 +80,7 @@ def open_index(
             try:
                 return opening.read(found)
             except OSError as error:
-                if error.errno in _READ_ONLY:
+                if error.errno in _UNWRITABLE:
                     return opening.without_writing(found, problem)
                 continue  # replaced by a writer between the look and the reading: look again
         if not repair:
@@ -143,6 +143,8 @@ class _Opening:
             write_generation(self.folder, load(), source, self.embedder, self.progress)
         if found is not None:
             self.notices.append(f"The index {self.folder.path} was rebuilt: {problem}.")
+        elif source == "bundled":
+            self.notices.append(f"There was no index at {self.folder.path}; the bundled papers are indexed there now.")
 
     def read(self, found: Found) -> OpenIndex:
         """Opens a generation that is whole, if it still is the current one.

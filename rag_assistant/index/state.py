@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rag_assistant.embedders.base import Embedder
-from rag_assistant.index.contents import read_papers, rescue_papers
-from rag_assistant.index.generations import Current, IndexFolder
+from rag_assistant.errors import StoreError
+from rag_assistant.index.contents import PAPERS, read_papers, rescue_papers
+from rag_assistant.index.generations import MANIFEST, Current, IndexFolder
 from rag_assistant.index.manifest import Manifest, read_manifest, what_differs
 from rag_assistant.index.passages import PASSAGES_VERSION
 from rag_assistant.index.terms import TERMS_VERSION
@@ -53,13 +54,31 @@ def inspect(folder: IndexFolder, embedder: Embedder | None) -> Found | None:
 
     Raises:
         IndexDamaged: A newer version of this program wrote it.
+        StoreError: It is there, but may not be read.
     """
+    _check_readable(folder)
     while True:
         current = folder.current()
         found = _inspect_all(folder, current, embedder)
         # What is missing may be what a writer deletes, since it has made another generation current.
         if found is None or not found.problem or folder.current() == current:
             return found
+
+
+def _check_readable(folder: IndexFolder) -> None:
+    """What may not be read is neither missing nor damaged, and nothing is to be made in its place."""
+    current = folder.current()
+    generation = folder.generation(current.name) if current else folder.path
+    for path in (folder.path / "CURRENT", generation / MANIFEST, generation / PAPERS):
+        try:
+            path.open("rb").close()
+        except PermissionError as error:
+            raise StoreError(
+                f"The index {folder.path} can't be read: {error.strerror} for {path}.",
+                hint="run as the user it belongs to, or have its rights set, or name another: --index DIR",
+            ) from error
+        except OSError:
+            continue
 
 
 def _inspect_all(folder: IndexFolder, current: Current | None, embedder: Embedder | None) -> Found | None:

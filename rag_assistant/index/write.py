@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shutil
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from rag_assistant.embedders.base import Embedder
 from rag_assistant.embedders.cache import CachingEncoder, VectorCache
-from rag_assistant.errors import StoreError
+from rag_assistant.errors import OutOfSpace, RagError, StoreError, is_out_of_space
 from rag_assistant.index.contents import (
     LEXICAL,
     STORE,
@@ -21,7 +22,7 @@ from rag_assistant.index.contents import (
     write_spans,
     write_vectors,
 )
-from rag_assistant.index.generations import IndexFolder, Progress, Reading, sync_folder, sync_tree
+from rag_assistant.index.generations import IndexFolder, Progress, Reading, room_error, sync_folder, sync_tree
 from rag_assistant.index.lexical import Lexical
 from rag_assistant.index.manifest import SCHEMA_VERSION, Manifest, record_files
 from rag_assistant.index.passages import PASSAGES_VERSION, embedding_text, sentences, windows
@@ -37,6 +38,13 @@ if TYPE_CHECKING:
 WORD_VECTORS_UP_TO = 10_000
 """Sentences are encoded while indexing for up to this many papers, when asked for beyond: about 75 KB a paper."""
 _ROWS = 500
+_BASE_ROOM, _ROOM_A_PASSAGE, _ROOM_A_PAPER = 1_000_000, 60_000, 75_000
+
+
+def room_needed(papers: int, passages: int) -> int:
+    """About how many bytes on disk it takes to index so much: more than what stays, since sqlite copies its file once
+    to shrink it."""
+    return _BASE_ROOM + _ROOM_A_PASSAGE * passages + _ROOM_A_PAPER * min(papers, WORD_VECTORS_UP_TO)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +63,7 @@ def write_generation(
     """Builds aside, verifies, and replaces ``CURRENT``; then deletes what nobody reads any more.
 
     Raises:
+        OutOfSpace: The disk has no room for it.
         StoreError: The files can't be written, or the store that was built fails its check.
         EmbedderError: The embedder failed. The index is as it was before.
     """
@@ -62,6 +71,7 @@ def write_generation(
     cache = VectorCache(folder.cache)
     generation: Path | None = None
     reading: Reading | None = None
+    split: _Split = {}
     try:
         split = _split(papers, embedder, told)
         vectors, embedded, problems = _embed(papers, split, CachingEncoder(embedder, cache), told)
@@ -93,10 +103,19 @@ def write_generation(
             reading.end()
         if generation is not None:
             shutil.rmtree(generation, ignore_errors=True)
+        if isinstance(error, RagError) or not isinstance(error, Exception):
+            raise
+        needed = room_needed(len(papers), sum(len(found) for found, _ in split.values()))
+        # Chroma has many words for a disk that is full, and some that don't say it: then the disk is asked.
+        if is_out_of_space(error) or is_out_of_space(room_error(folder.path, needed)):
+            raise OutOfSpace(
+                f"The index {folder.path} needs about {megabytes(needed)}, more than its disk or quota has left.",
+                hint="free some space there, or name another folder: --index DIR",
+            ) from error
         if isinstance(error, OSError):
             raise StoreError(
                 f"The index {folder.path} can't be written: {error.strerror or error}.",
-                hint="free space on the disk or name another folder: --index DIR",
+                hint="see to that folder, or name another: --index DIR",
             ) from error
         raise
     finally:
@@ -105,6 +124,11 @@ def write_generation(
     with suppress(OSError):
         folder.clean()
     return Written(generation.name, len(vectors), embedded, problems)
+
+
+def megabytes(size: int) -> str:
+    """A size on disk, for people; never less than it is."""
+    return f"{math.ceil(size / 1e6):,} MB"
 
 
 def _untold(stage: str, done: int, total: int) -> None:

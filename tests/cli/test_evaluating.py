@@ -288,7 +288,7 @@ def test_a_backend_that_always_fails_is_told_and_its_rows_are_asked_again(rag: R
     assert rag("eval", "run", "--resume", "run").code == 1
 
 
-def test_a_retrieval_set_is_searched_beside_bm25(rag: Run, tmp_path: Path) -> None:
+def test_a_retrieval_set_is_searched_beside_bm25(rag: Run, built: Path, tmp_path: Path) -> None:
     papers = [
         {"id": "d1", "title": "Pruning", "abstract": "Small weights are pruned from large networks."},
         {"id": "d2", "title": "Graphs", "abstract": "Sparse graphs help message passing."},
@@ -310,6 +310,9 @@ def test_a_retrieval_set_is_searched_beside_bm25(rag: Run, tmp_path: Path) -> No
     again = rag("eval", "retrieval", *files, "--index", "kept", "-v")
     assert "0 embedded" in again.err
     assert len(rag("papers", "--json").json["papers"]) == 19, "the user's own index is left alone"
+    foreign = rag("eval", "retrieval", *files, "--index", built)
+    assert (foreign.code, "holds other papers" in foreign.err) == (1, True)
+    assert len(rag("papers").out.splitlines()) == 19
     gone = rag("eval", "retrieval", *files[:4], "--qrels", "gone.tsv")
     assert (gone.code, gone.out) == (1, "")
     assert "gone.tsv can't be read" in gone.err

@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
+import os
 import shutil
+import socket
+import subprocess
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from tests.cli.conftest import Run
+import pytest
+
+from tests.backends.chat_server import Script, serving
+from tests.cli.conftest import COMMAND, Result, Run
 
 
 def _check(told: dict[str, object], name: str) -> dict[str, str]:
@@ -39,7 +48,7 @@ def test_a_setting_that_sends_text_away_is_told(rag: Run) -> None:
     assert done.code == 1
 
 
-def test_a_server_on_this_machine_keeps_text_here(rag: Run) -> None:
+def test_a_server_on_this_machine_keeps_text_here(rag: Run, offline_attempts: Callable[[], str]) -> None:
     flags = ("--backend", "openai-like", "--model", "m", "--base-url")
     here = rag("doctor", "--json", *flags, "http://127.0.0.1:9/v1")
     assert _check(here.json, "privacy") == {
@@ -50,6 +59,109 @@ def test_a_server_on_this_machine_keeps_text_here(rag: Run) -> None:
     }
     there = rag("doctor", "--json", *flags, "https://llm.example/v1")
     assert "go to the backend openai-like" in _check(there.json, "privacy")["detail"]
+    assert "llm.example" in offline_attempts()
+    assert _check(there.json, "backend")["status"] == "bad"
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Script]:
+    with serving() as script:
+        yield script
+
+
+def test_the_server_is_asked_whether_it_is_there(rag: Run, server: Script) -> None:
+    flags = ("doctor", "--json", "--backend", "openai-like", "--model", "mine", "--base-url")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        nobody = f"http://127.0.0.1:{free.getsockname()[1]}/v1"
+    dead = rag(*flags, nobody)
+    assert dead.code == 1
+    assert _check(dead.json, "backend")["status"] == "bad"
+    assert nobody.removesuffix("/v1") in _check(dead.json, "backend")["detail"]
+    stood_in_for = rag(*flags, nobody, "--fallback", "extractive")
+    assert (stood_in_for.code, _check(stood_in_for.json, "backend")["status"]) == (0, "note")
+    server.say("never asked")
+    server.models = [{"id": "mine"}]
+    assert _check(rag(*flags, server.url).json, "backend")["status"] == "ok"
+    server.models = [{"id": "another"}]
+    another = _check(rag(*flags, server.url).json, "backend")
+    assert (another["status"], another["hint"]) == ("note", "it has another")
+    server.models = None
+    assert _check(rag(*flags, server.url).json, "backend")["status"] == "note"
+    assert server.seen == []
+    its = {"OPENAI_API_KEY": "sk-x", "OPENAI_BASE_URL": nobody}
+    embedder = _check(rag("doctor", "--json", "--embedder", "openai", **its).json, "embedder")
+    assert embedder["status"] == "bad"
+
+
+def test_a_model_s_file_that_is_not_there(rag: Run) -> None:
+    done = rag("doctor", "--json", "--backend", "llamacpp", "--model", "absent.gguf")
+    assert "There is no file absent.gguf" in _check(done.json, "backend")["detail"]
+
+
+_NO_CAPABILITIES = "-dac_override,-dac_read_search"
+_AS_A_USER = ("setpriv", f"--inh-caps={_NO_CAPABILITIES}", f"--bounding-set={_NO_CAPABILITIES}")
+
+
+@pytest.fixture
+def as_a_user(tmp_path: Path) -> Run:
+    """Runs a command as one who may not read everything, which root may."""
+    before: tuple[str, ...] = ()
+    if os.geteuid() == 0:
+        if not shutil.which("setpriv") or subprocess.run([*_AS_A_USER, "true"], capture_output=True).returncode:
+            pytest.skip("root's rights can't be dropped here")
+        before = _AS_A_USER
+
+    def run(*arguments: object) -> Result:
+        command = [*before, *COMMAND, *map(str, arguments)]
+        environment = {**os.environ, "RAG_INDEX": str(tmp_path / "index")}
+        done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
+        return Result(done.returncode, done.stdout, done.stderr)
+
+    return run
+
+
+@pytest.mark.parametrize("name", ["", "CURRENT", "generations", "generations/*", "generations/*/papers.jsonl"])
+def test_an_index_that_may_not_be_read(as_a_user: Run, built: Path, tmp_path: Path, name: str) -> None:
+    index = tmp_path / "index"
+    shutil.copytree(built, index)
+    (hidden,) = index.glob(name) if name else [index]
+    rights = hidden.stat().st_mode
+    hidden.chmod(0)
+    try:
+        told = as_a_user("doctor", "--json")
+        assert told.code == 1, told.out
+        checked = _check(told.json, "index")
+        assert checked["status"] == "bad"
+        assert f"The index {index} can't be read: Permission denied" in checked["detail"]
+        if not name:
+            assert _check(told.json, "place") | {"hint": ""} == {
+                "name": "place",
+                "status": "bad",
+                "detail": f"{index} may not be read",
+                "hint": "",
+            }
+        for command in (("ask", "What is CTMA?"), ("papers",), ("index",), ("index", "--dry-run")):
+            done = as_a_user(*command)
+            assert (done.code, done.out) == (1, "")
+            assert "Permission denied" in done.err
+            assert "Unexpected" not in done.err
+    finally:
+        hidden.chmod(rights)
+    assert as_a_user("doctor").code == 0
+
+
+def test_a_newer_index_is_no_fault_of_its_place(rag_alone: Run, built: Path, tmp_path: Path) -> None:
+    shutil.copytree(built, tmp_path / "index")
+    (manifest,) = (tmp_path / "index").glob("generations/*/manifest.json")
+    content = json.loads(manifest.read_text())
+    del content["checksum"]
+    content["schema_version"] += 1
+    content["checksum"] = hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+    manifest.write_text(json.dumps(content))
+    told = rag_alone("doctor", "--json").json
+    assert _check(told, "place")["status"] == "ok"
+    assert "newer version" in _check(told, "index")["detail"]
 
 
 def test_a_backend_that_lacks_what_it_needs_is_bad(rag: Run) -> None:

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import pty
 import signal
 import subprocess
 import time
+from contextlib import suppress
 from pathlib import Path
+
+import pytest
 
 from rag_assistant.render import clean
 from tests.cli.conftest import COMMAND, Run
@@ -55,7 +59,7 @@ def test_index_makes_the_index_equal_the_paths(rag_alone: Run, tmp_path: Path) -
     assert "0 embedded" in again.out
 
     _write(tmp_path / "a.jsonl", _paper("beta", "We changed beta. It is slow."), _paper("gamma"))
-    changed = rag_alone("index", "--json", "a.jsonl").json
+    changed = rag_alone("index", "--yes", "--json", "a.jsonl").json
     assert (changed["added"], changed["changed"], changed["removed"]) == (["gamma"], ["beta"], ["alpha"])
     assert [line.split("\t")[0] for line in rag_alone("papers").out.splitlines()] == ["beta", "gamma"]
 
@@ -75,10 +79,50 @@ def test_add_keeps_and_dry_run_changes_nothing(rag_alone: Run, tmp_path: Path) -
     assert rag_alone("papers").out.count("\n") == 2
 
 
+def test_no_paper_goes_unless_somebody_says_so(rag_alone: Run, tmp_path: Path) -> None:
+    _write(tmp_path / "a.jsonl", *(_paper(f"alpha{n}") for n in range(9)))
+    _write(tmp_path / "b.jsonl", _paper("alpha1", "Alpha is told anew."), _paper("beta"))
+    assert rag_alone("index", "a.jsonl").code == 0
+    for command in (("index", "b.jsonl"), ("index", "--json", "b.jsonl"), ("index",)):
+        refused = rag_alone(*command)
+        assert (refused.code, refused.out) == (1, "")
+        assert "would drop" in refused.err
+        assert "alpha0, " in refused.err
+        assert all(flag in refused.err for flag in ("--yes", "--add", "--dry-run"))
+    assert rag_alone("papers").out.count("\n") == 9
+    assert "dropped" not in rag_alone("index", "--add", "b.jsonl").out
+    done = rag_alone("index", "--yes", "b.jsonl")
+    assert (done.code, "dropped 8: alpha0, " in done.out) == (0, True)
+
+
+@pytest.mark.parametrize(("said", "code", "left"), [(b"n\n", 1, "alpha"), (b"\x04", 1, "alpha"), (b"y\n", 0, "beta")])
+def test_a_person_is_asked_before_papers_are_dropped(
+    rag_alone: Run, tmp_path: Path, said: bytes, code: int, left: str
+) -> None:
+    _write(tmp_path / "a.jsonl", _paper("alpha"))
+    _write(tmp_path / "b.jsonl", _paper("beta"))
+    assert rag_alone("index", "a.jsonl").code == 0
+    terminal, ours = pty.openpty()
+    command = [*COMMAND, "index", "b.jsonl", "--index", str(tmp_path / "index")]
+    with subprocess.Popen(command, cwd=tmp_path, stdin=ours, stdout=subprocess.PIPE, stderr=ours) as asking:
+        os.close(ours)
+        told = b""
+        while b"Drop them? [y/N] " not in told:
+            told += os.read(terminal, 1000)
+        assert b"would drop 1: alpha" in told
+        os.write(terminal, said)
+        with suppress(OSError):  # the end of a terminal
+            while os.read(terminal, 1000):
+                pass
+        assert asking.wait(60) == code
+    os.close(terminal)
+    assert rag_alone("papers").out.startswith(f"{left}\t")
+
+
 def test_no_path_means_the_bundled_corpus(rag_alone: Run, tmp_path: Path) -> None:
     _write(tmp_path / "a.jsonl", _paper("alpha"))
     assert rag_alone("index", "a.jsonl").code == 0
-    back = rag_alone("index", "--json").json
+    back = rag_alone("index", "--json", "--yes").json
     assert len(back["added"]) == 19
     assert back["removed"] == ["alpha"]
 
@@ -120,7 +164,7 @@ def test_ctrl_c_leaves_the_old_index(rag_alone: Run, tmp_path: Path) -> None:
     assert rag_alone("index", "a.jsonl").code == 0
     _write(tmp_path / "many.jsonl", *(_paper(f"paper{n}", f"Paper {n} is on {n}. " * 20) for n in range(2000)))
     environment = {**os.environ, "RAG_INDEX": str(tmp_path / "index")}
-    command = [*COMMAND, "index", "-v", "many.jsonl"]
+    command = [*COMMAND, "index", "-v", "--yes", "many.jsonl"]
     with subprocess.Popen(
         command,
         cwd=tmp_path,

@@ -17,6 +17,8 @@ from rag_assistant.cli.options import FilterOptions, parse_years
 from rag_assistant.errors import InputError
 from rag_assistant.types import Filters
 
+from .conftest import Run
+
 
 @pytest.fixture(autouse=True)
 def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -175,3 +177,14 @@ def test_a_misspelt_variable_stops_every_command(
     for arguments in (["config"], ["ask", "x"], ["papers"], ["index"]):
         assert main(arguments) == 1
         assert "did you mean RAG_EMBEDDER?" in capsys.readouterr().err
+
+
+def test_a_variable_of_another_program_stops_none(rag: Run) -> None:
+    for arguments in (["config"], ["ask", "What is CTMA?"], ["papers"], ["search", "CTMA"]):
+        done = rag(*arguments, RAG_TOP_K="4")
+        assert (done.code, done.err.count("RAG_TOP_K")) == (0, 1), done.err
+        assert done.out
+    told = rag("doctor", "--json", RAG_TOP_K="4")
+    assert told.code == 0
+    (settings,) = [check for check in told.json["checks"] if check["name"] == "settings"]
+    assert (settings["status"], "RAG_TOP_K" in settings["detail"]) == ("note", True)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from rag_assistant.errors import LoadError
-from rag_assistant.evals.folder import Run
+from rag_assistant.evals.folder import Run, write_whole
 
 FILE = "judge.json"
 KINDS: Mapping[str, str] = {
@@ -67,9 +67,14 @@ class Judgement:
         return sum(v.judged is None for v in self.verdicts)
 
     def write(self, folder: Path) -> None:
-        """Into the run's folder."""
+        """Into the run's folder.
+
+        Raises:
+            InputError: It can't be written there.
+        """
         record = {**asdict(self), "prompt": dict(self.prompt), "correct": dict(self.correct)}
-        (folder / FILE).write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        text = json.dumps(record, indent=1, ensure_ascii=False) + "\n"
+        write_whole(folder / FILE, text, hint="free some space there, or copy the run elsewhere")
 
 
 def judgement_of(run: Run) -> Judgement | None:
