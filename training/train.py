@@ -23,6 +23,7 @@ from training.data import STANCES, Abstract, Item, Labelled, Packs, held_out, lo
 from training.encoding import collate, thirds
 from training.model import Reader, Verdict, from_minilm
 from training.neighbours import hard_negatives
+from training.restore import restored
 
 RATE = 1.5e-4
 WEIGHTS = {"whole": 1.5, "sentences": 2.0, "first": 0.5, "stance": 1.5, "choice": 0.5}
@@ -135,7 +136,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     for name in ("icml", "scifact", "minilm", "out"):
         parser.add_argument(f"--{name}", type=Path, required=True)
-    parser.add_argument("--start", type=Path, help="weights of a run before, to go on from")
+    parser.add_argument("--start", type=Path, help="weights to go on from: those of a run before, or a reader.onnx")
     parser.add_argument("--minutes", type=float, default=60)
     parser.add_argument("--share", type=float, default=1.0, help="of the papers, for a learning curve")
     parser.add_argument("--seed", type=int, default=0)
@@ -145,7 +146,7 @@ def main() -> None:
     reader = from_minilm(given.minilm)
     hard = hard_negatives(reader, papers, given.out.with_name("vectors.pt"))
     if given.start:
-        reader.load_state_dict(load_file(given.start))
+        reader.load_state_dict(restored(given.start) if given.start.suffix == ".onnx" else load_file(given.start))
     train(reader.train(), Packs(papers, hard, given.seed), given.minutes, given.out)
 
 
