@@ -38,9 +38,11 @@ Make = Callable[..., WritingBackend]
 
 @pytest.fixture
 def make(server: Script) -> Make:
-    def made(model: str = "m", **options: Any) -> WritingBackend:
-        settings = Settings(model=model, base_url=server.url, api_key="sk-ours")
-        name = "openai" if model == "o3-pro" else "openai-like"
+    def made(
+        model: str = "m", name: str = "", key: str = "sk-ours-key", user: str = "", **options: Any
+    ) -> WritingBackend:
+        settings = Settings(model=model, base_url=server.url.replace("//", f"//{user}"), api_key=key)
+        name = name or ("openai" if model == "o3-pro" else "openai-like")
         backend: WritingBackend = load_plugin("backend", name)(
             settings=settings, options=Options(**{"retries": 0, "timeout": 5.0, **options})
         )
@@ -258,7 +260,7 @@ def test_an_error_that_is_only_a_word_is_told(make: Make, server: Script, prompt
 @pytest.mark.parametrize(
     ("raw", "said"),
     [
-        ('{"error": {"message": "no\\u001b[31m, sk-ours.", "code": null}}', ": no [31m, (the key)."),
+        ('{"error": {"message": "no\\u001b[31m, sk-ours-key.", "code": null}}', ": no [31m, (the key)."),
         ('{"detail": "no"}', ": no."),
         ('{"message": "no"}', ": no."),
         ('["no"]', ": no."),
@@ -273,6 +275,19 @@ def test_a_refusal_says_why(make: Make, server: Script, prompt: Prompt, status: 
     error = raised_by(make(), prompt)
     assert error.message.endswith(f"({status}){said}")
     assert error.hint
+
+
+def test_a_word_in_place_of_a_key_is_shown(make: Make, server: Script, prompt: Prompt) -> None:
+    server.say(Reply(status=400, raw="none of these"))
+    assert ": none of these." in str(raised_by(make(key="none"), prompt))
+
+
+@pytest.mark.parametrize("name", ["openai", "openai-like"])
+def test_a_password_in_the_address_is_not_shown(make: Make, server: Script, prompt: Prompt, name: str) -> None:
+    server.say(Reply(status=404, raw="{}"))
+    said = str(raised_by(make(name=name, user="us:secret@"), prompt))
+    assert "secret" not in said
+    assert server.url.removesuffix("/v1") in said
 
 
 @pytest.mark.parametrize(
