@@ -165,6 +165,17 @@ def test_a_cut_behind_the_end_loses_nothing(make: Make, server: Script, prompt: 
     assert both(make(), prompt)[0] == Draft(f"{SAID}.", (Label(0, 5),))
 
 
+HALF = json.dumps(chunk({"content": f"{REPLY} It"}))
+
+
+@pytest.mark.parametrize(("body", "breaks"), [(f"{HALF}\n", True), (HALF, True), (f"{HALF}\n{HALF[:20]}", False)])
+def test_lines_without_an_end_are_half_an_answer(
+    make: Make, server: Script, prompt: Prompt, body: str, breaks: bool
+) -> None:
+    server.say(Reply(raw=body, kind=STREAM, breaks=breaks))
+    assert type(raised_by(make(), prompt)) is e.BackendInterrupted
+
+
 RESPONSE = {"status": "completed", "output": [{"type": "reasoning", "summary": []}, {"type": "message", "content": [
     {"type": "output_text", "text": REPLY}
 ]}], "usage": {"input_tokens": 7, "output_tokens": "3"}}  # fmt: skip
@@ -232,7 +243,10 @@ def test_counts_that_cannot_be_are_not_known(
         ({"error": {"message": "no", "code": 401}}, e.BackendAuthError, "(401)"),
         ({"error": {"code": "context_length_exceeded"}}, e.BackendContextTooLong, "too long"),
         ({"choices": [{"error": {"message": "no GPU"}}]}, e.BackendInterrupted, "no GPU."),
+        ({"error": {"message": "no", "code": "4" * 5000}}, e.BackendInterrupted, "broke off its answer: no."),
         (chunk({}, "error"), e.BackendInterrupted, "no reason given."),
+        (chunk({}, "abort"), e.BackendInterrupted, "broke off its answer: abort."),
+        (chunk({}, "insufficient_system_resource"), e.BackendInterrupted, ": insufficient_system_resource."),
         (chunk({"refusal": "I won't."}, "stop"), e.BackendFiltered, "filter"),
         (chunk({"content": [{"type": "refusal", "refusal": "I won't."}]}, "stop"), e.BackendFiltered, "filter"),
         (chunk({}, "SAFETY"), e.BackendFiltered, "filter"),
@@ -314,6 +328,24 @@ def test_what_a_server_refuses_is_left_out(
         assert left | ({"stream"} if body["stream"] is False else set()) == gone
         assert body.get("max_completion_tokens", body.get("max_tokens")) == asked["max_tokens"]
         assert "NOT_IN_ABSTRACTS" in json.dumps(body["messages"])
+
+
+def test_the_name_that_a_refusal_offers_is_sent(make: Make, server: Script, prompt: Prompt) -> None:
+    words = "Unrecognized argument: max_completion_tokens. Did you mean max_tokens?"
+    server.say(Reply(status=400, raw=json.dumps({"error": {"message": words}})), Reply(raw=json.dumps(WHOLE)))
+    assert both(make(name="openai"), prompt)[0] == Draft(f"{SAID}.", (Label(0, 5),))
+    asked, *later = (body for _, _, body in server.seen)
+    assert [(body.get("max_tokens"), "max_completion_tokens" in body) for body in later] == [
+        (asked["max_completion_tokens"], False)
+    ] * 2
+
+
+def test_a_template_without_a_system_role_is_no_fault(make: Make, server: Script, prompt: Prompt) -> None:
+    server.say(Reply(status=500, raw="Jinja Exception: System role not supported"), Reply(raw=json.dumps(WHOLE)))
+    assert both(make(), prompt)[0] == Draft(f"{SAID}.", (Label(0, 5),))
+    server.say(Reply(status=500, raw="the stream was closed"))
+    assert "(500): the stream was closed." in str(raised_by(make(), prompt))
+    assert len(server.seen) == 2, "a fault is no refusal of streams"
 
 
 def test_a_server_that_refuses_everything_is_asked_once_for_each(make: Make, server: Script, prompt: Prompt) -> None:
@@ -411,11 +443,12 @@ def test_a_reply_without_end_is_not_held(make: Make, server: Script, prompt: Pro
     assert "more than 8 MB" in str(raised_by(make(), prompt))
 
 
+@pytest.mark.parametrize("status", [500, 302])
 @pytest.mark.parametrize("pause", [0.05, 0.0])
-def test_nor_is_a_refusal(make: Make, server: Script, prompt: Prompt, pause: float) -> None:
-    server.say(Reply(status=500, raw="x" * 2**16, endless=True, pause=pause))
+def test_nor_is_a_refusal(make: Make, server: Script, prompt: Prompt, pause: float, status: int) -> None:
+    server.say(Reply(status=status, raw="x" * 2**16, endless=True, pause=pause))
     started = time.monotonic()
-    assert "(500): xxx" in str(raised_by(make(timeout=0.5), prompt))
+    assert f"({status}): xxx" in str(raised_by(make(timeout=0.5), prompt))
     assert time.monotonic() - started < 5
 
 
