@@ -134,7 +134,7 @@ class AnswerReply(ModelReply):
     def broken(self, error: BackendError) -> Iterator[Piece]:
         """Its last whole sentence, what the reply took, and the error."""
         if self.begun:
-            yield from self._reply.finish(truncated=True)
+            yield from self._reply.finish(truncated=True, broken=True)
             yield self._usage
         raise error
 
