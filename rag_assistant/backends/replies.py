@@ -49,7 +49,7 @@ class ModelReply(ABC):
 
     Attributes:
         begun: Whether any text has come.
-        characters: How many have come, those of reasoning included.
+        characters: How many have come in this attempt, those of reasoning included.
     """
 
     def __init__(self, server: str) -> None:

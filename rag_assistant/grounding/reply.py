@@ -66,9 +66,8 @@ class Reply:
 
     def add(self, chunk: str) -> Iterator[Piece]:
         """Takes the next chunk in and yields the sentences that are finished by it, and how the next one begins."""
-        self._pending += chunk
-        while match := re.search(r"\s", self._pending):
-            word, self._pending = self._pending[: match.end()], self._pending[match.end() :]
+        *words, self._pending = re.split(r"(?<=\s)", self._pending + chunk)
+        for word in words:
             yield from self._take(word)
             yield from self._sentences(final=False)
         yield from self._beginning()

@@ -34,6 +34,7 @@ REPLY = f"{SAID} [1.s6]."
 HALVES = (REPLY[:20], REPLY[20:])
 STREAM = "text/event-stream"
 Make = Callable[..., WritingBackend]
+Read = Callable[[WritingBackend, Prompt], list[Piece]]
 
 
 @pytest.fixture
@@ -58,27 +59,33 @@ def prompt(assistant: Assistant) -> Prompt:
 
 def both(backend: WritingBackend, prompt: Prompt) -> list[Piece]:
     """The pieces, which are the same both ways; without the beginnings of sentences."""
-
-    async def drained() -> list[Piece]:
-        return [piece async for piece in backend.astream(prompt)]
-
-    pieces = list(backend.stream(prompt))
-    assert asyncio.run(drained()) == pieces
+    pieces = synchronous(backend, prompt)
+    assert asynchronous(backend, prompt) == pieces
     return [piece for piece in pieces if not isinstance(piece, Begun)]
 
 
 def raised_by(backend: WritingBackend, prompt: Prompt) -> e.BackendError:
     with pytest.raises(e.BackendError) as raised:
-        list(backend.stream(prompt))
+        synchronous(backend, prompt)
     with pytest.raises(type(raised.value), match=r".") as again:
-        asyncio.run(_drain(backend, prompt))
+        asynchronous(backend, prompt)
     assert str(again.value) == str(raised.value)
     return raised.value
 
 
-async def _drain(backend: WritingBackend, prompt: Prompt) -> None:
-    async for _ in backend.astream(prompt):
-        pass
+def synchronous(backend: WritingBackend, prompt: Prompt) -> list[Piece]:
+    return list(backend.stream(prompt))
+
+
+def asynchronous(backend: WritingBackend, prompt: Prompt) -> list[Piece]:
+    return asyncio.run(_drained(backend, prompt))
+
+
+async def _drained(backend: WritingBackend, prompt: Prompt) -> list[Piece]:
+    return [piece async for piece in backend.astream(prompt)]
+
+
+in_both_ways = pytest.mark.parametrize("read", [synchronous, asynchronous])
 
 
 def chunk(delta: Any, finish: Any = None, **more: Any) -> dict[str, Any]:
@@ -406,17 +413,45 @@ ENDLESS = {
 }
 
 
+@in_both_ways
 @pytest.mark.parametrize("body", ENDLESS.values(), ids=ENDLESS)
-def test_no_more_is_read_than_may_be_written(make: Make, server: Script, prompt: Prompt, body: str) -> None:
+def test_no_more_is_read_than_may_be_written(make: Make, server: Script, prompt: Prompt, body: str, read: Read) -> None:
     server.hung_up.clear()
     server.say(Reply(raw=body, kind=STREAM, endless=True, pause=0.001))
     started = time.monotonic()
-    if "It is so" not in body:
-        assert "RAG_MAX_TOKENS" in raised_by(make(max_tokens=32), prompt).hint
+    if "It is so" in body:
+        assert Notice(CUT) in read(make(max_tokens=32), prompt)
     else:
-        assert Notice(CUT) in both(make(max_tokens=32), prompt)
+        with pytest.raises(e.BackendProtocolError) as raised:
+            read(make(max_tokens=32), prompt)
+        assert "RAG_MAX_TOKENS" in raised.value.hint
     assert time.monotonic() - started < 3
     assert server.hung_up.wait(2)
+
+
+def test_nor_of_text_that_comes_in_one_piece(make: Make, server: Script, prompt: Prompt) -> None:
+    text = " ".join(f"Sentence {number} is so." for number in range(1000))
+    server.say(Reply(raw=json.dumps({"choices": [{"message": {"content": text}, "finish_reason": "stop"}]})))
+    pieces = both(make(max_tokens=32), prompt)
+    assert 100 < sum(len(piece.text) for piece in pieces if isinstance(piece, Draft)) <= 32 * 8
+    assert Notice(CUT) in pieces
+
+
+def test_a_long_text_in_one_piece_is_read_at_once(make: Make, server: Script, prompt: Prompt) -> None:
+    server.say(Reply(raw=content(f"<think>{'word ' * 300_000}</think>{REPLY}"), kind=STREAM))
+    started = time.monotonic()
+    assert Draft(f"{SAID}.", (Label(0, 5),)) in list(make(max_tokens=10**6).stream(prompt))
+    assert time.monotonic() - started < 8
+
+
+@in_both_ways
+def test_a_retry_may_write_as_much_as_the_first_call(make: Make, server: Script, prompt: Prompt, read: Read) -> None:
+    thought = chunk({"reasoning_content": "x" * 190})
+    failed = sse(thought, {"error": {"message": "busy", "code": 503}})
+    server.say(Reply(raw=failed, kind=STREAM), Reply(raw=sse(thought, *WORDS, END), kind=STREAM))
+    pieces = read(make(max_tokens=32, retries=1), prompt)
+    assert Draft(f"{SAID}.", (Label(0, 5),)) in pieces
+    assert Notice(CUT) not in pieces
 
 
 @pytest.mark.parametrize(
@@ -468,8 +503,14 @@ def test_a_server_that_hangs_is_waited_for_once(assistant: Assistant) -> None:
 @pytest.mark.parametrize("seconds", [5.0, 7.0])
 def test_the_timeout_is_the_clients(make: Make, model: str, seconds: float) -> None:
     backend: Any = make(model, timeout=seconds)
+
+    async def seconds_of_async() -> float:
+        async with backend.async_client() as client:
+            return float(client.timeout.read)
+
     with backend.client() as client:
         assert client.timeout.read == seconds
+    assert asyncio.run(seconds_of_async()) == seconds
 
 
 def test_words_without_an_end_are_not_looked_at_again_and_again(make: Make, server: Script, prompt: Prompt) -> None:
