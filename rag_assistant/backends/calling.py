@@ -159,7 +159,7 @@ class CallingBackend(ABC):
                 yield Waiting(self._pause.told(left))
                 await asyncio.sleep(left)
                 yield Waiting()
-            request = self._request(prompt)
+            request = await asyncio.to_thread(self._request, prompt)  # it may ask the server for its context
             reading.characters = 0
             try:
                 async with aclosing(self.adeltas(request)) as deltas:  # type: ignore[type-var]

@@ -7,6 +7,7 @@ import json
 import socket
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from typing import Any
@@ -497,6 +498,20 @@ def test_a_server_that_hangs_is_waited_for_once(assistant: Assistant) -> None:
             with pytest.raises(e.BackendTimeout):
                 asked.ask(QUESTION)
             assert 1.5 <= time.monotonic() - started < 4
+
+
+def test_asking_for_the_context_blocks_no_event_loop(prompt: Prompt) -> None:
+    async def seconds() -> float:
+        started = time.monotonic()
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.3):
+                await _drained(backend, replace(prompt, user="It is rendered already."))
+        return time.monotonic() - started
+
+    with socket.create_server(("127.0.0.1", 0)) as hung:
+        settings = Settings(model="m", base_url=f"http://127.0.0.1:{hung.getsockname()[1]}/v1")
+        backend: WritingBackend = load_plugin("backend", "openai-like")(settings=settings, options=Options(timeout=8.0))
+        assert asyncio.run(seconds()) < 1.5
 
 
 @pytest.mark.parametrize("model", ["m", "o3-pro"])
