@@ -18,6 +18,8 @@ _REFERRING = re.compile(
     r"|\b(?:does|do|did|is|was|are|can|could|should|would|will|may|must|about|of|for|with|on|to|in|why|how)\s+(?:this|that)\b(?!\s+\w+\s+(?:paper|work)s?)",
     re.IGNORECASE,
 )
+_PRONOUN = re.compile(r"\b(?:it|its|they|them|their|this|that|these|those|he|she)\b", re.IGNORECASE)
+_OF_THOSE = re.compile(r"\b(?:of|among)\s+(?:these|those|them)\b", re.IGNORECASE)
 _ORDINAL = re.compile(
     r"\b(?:the\s+)?(?P<which>first|second|third|fourth|fifth|last|other|1st|2nd|3rd|former|latter)\s+(?:one|paper|of\s+(?:them|these|those)|work)\b"
     r"|\b(?:the\s+)?(?P<side>former|latter)\b|\[(?P<number>\d{1,2})\]|\bpaper\s+(?P<paper>\d{1,2})\b",
@@ -32,7 +34,7 @@ _REWORDING = re.compile(
     r"^\W*(?:(?:can|could|would|will)\s+you\s+|please\s+|and\s+)*(?:explain|say|put|rephrase|reword|simplify|summari[sz]e|shorten|translate|elaborate)\b"
     r"(?:\s+(?:on|to\s+me|me))?\s*(?:it|this|that|these|those|them|the\s+(?:answer|above))?\s*"
     r"(?:(?:a\s+(?:bit|little)|much)\s+)?(?:(?:more|less)\s+)?(?:simply|simple|simpler|easier|shorter|brief\w*|plain\w*|detail\w*|further|again|better|technical\w*|"
-    r"in\s+.{0,40}|into\s+.{0,20}|for\s+.{0,40}|like\s+.{0,40}|terms|words|please)*\W*$"
+    r"in\s+.{0,40}|into\s+.{0,20}|for\s+.{0,40}|like\s+.{0,40}|terms|words|please|pls)*\W*$"
     r"|^\W*(?:in\s+(?:simpler|simple|other|plain|layman.?s?)\s+(?:words|terms|english)|eli5|simpler|shorter|tl;?dr)\W*$",
     re.IGNORECASE,
 )
@@ -145,7 +147,7 @@ def stand_alone(question: str, history: Sequence[Turn], papers: Iterable[Paper])
         return Standalone(asked, unresolved=True)
     turns = [(clean(q), a) for q, a in history if clean(q)]
     if not turns:
-        bare = not own or (len(own) == 1 and _ASKS_OF_A_SUBJECT.match(asked))
+        bare = not own or (len(own) == 1 and _ASKS_OF_A_SUBJECT.match(asked) and (adds or _PRONOUN.search(asked)))
         return Standalone(asked, unresolved=of_before or bool(bare and (refers or ordinal or adds)))
     by_text = list(papers)
     titles = {paper.id: paper.title for paper in by_text}
@@ -165,6 +167,8 @@ def stand_alone(question: str, history: Sequence[Turn], papers: Iterable[Paper])
     alone = bool(own) and not narrow
     if not (refers or adds or ordinal) and (alone or _ON_THE_CORPUS.search(asked)):
         return Standalone(asked)
+    if _OF_THOSE.search(asked) and own and len(cited) > 1 and not ordinal:
+        return Standalone(asked, focus=tuple(cited), only_focus=True)
     if ordinal and cited:
         named = _pick(ordinal, cited)
         if named is None:

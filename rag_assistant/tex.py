@@ -1,8 +1,9 @@
 r"""Text as LaTeX that compiles, whatever the text holds.
 
-What is written needs T1 fonts (``\usepackage[T1]{fontenc}``), amsmath and amssymb at most; scripts other than Latin and
-Greek stay as they are and need LuaLaTeX or XeLaTeX. Commands are written out of tables, never handed through: a title
-can't read a file or define a command where it is typeset.
+What is written needs T1 fonts (``\usepackage[T1]{fontenc}``), amsmath and amssymb at most. Every other character stays
+as it is and needs LuaLaTeX or XeLaTeX, with a font that has it: other scripts, emoji, letters such as "ơ" and "ả".
+Commands are written out of tables, never handed through: a title can't read a file or define a command where it is
+typeset.
 """
 
 from __future__ import annotations
@@ -28,6 +29,8 @@ _SPECIAL = {character: f"\\{character}" for character in "&%$#_{}"} | {
     "<": r"{\ensuremath{<}}",
     ">": r"{\ensuremath{>}}",
     "|": r"{\ensuremath{|}}",
+    "\u2212": r"{\ensuremath{-}}",
+    "\u2032": r"{\ensuremath{^\prime}}",
 }
 _LETTERS = _pairs("ß ss ø o Ø O æ ae Æ AE œ oe Œ OE ł l Ł L đ dj Đ DJ ð dh Ð DH þ th Þ TH ŋ ng Ŋ NG ı i ȷ j")
 _ACCENTS = _pairs(
@@ -38,13 +41,13 @@ _SIGNS = _pairs(
     """
     α alpha β beta γ gamma δ delta ϵ epsilon ε varepsilon ζ zeta η eta θ theta ϑ vartheta ι iota κ kappa λ lambda μ mu
     ν nu ξ xi π pi ρ rho ϱ varrho σ sigma ς varsigma τ tau υ upsilon ϕ phi φ varphi χ chi ψ psi ω omega
-    Γ Gamma Δ Delta Θ Theta Λ Lambda Ξ Xi Π Pi Σ Sigma Υ Upsilon Φ Phi Ψ Psi Ω Omega
+    Γ Gamma ∆ Delta Δ Delta Θ Theta Λ Lambda Ξ Xi Π Pi Σ Sigma Υ Upsilon Φ Phi Ψ Psi Ω Omega
     ℓ ell ∞ infty ∂ partial ∇ nabla ∑ sum ∏ prod ∫ int √ surd ± pm ∓ mp × times ÷ div ∘ circ ∗ ast ⋆ star ⋅ cdot
     ⊕ oplus ⊗ otimes ⊙ odot ∪ cup ∩ cap ∖ setminus ∧ wedge ∨ vee ¬ neg ∀ forall ∃ exists ∅ emptyset ∈ in ∉ notin ∋ ni
     ⊂ subset ⊃ supset ⊆ subseteq ⊇ supseteq ≤ leq ≥ geq ≪ ll ≫ gg ≠ neq ≈ approx ≃ simeq ≅ cong ≡ equiv ∼ sim ∝ propto
     ≺ prec ≻ succ ≲ lesssim ≳ gtrsim ⊥ perp ∥ parallel ∣ mid ⊢ vdash → rightarrow ← leftarrow ↔ leftrightarrow
     ⇒ Rightarrow ⇐ Leftarrow ⇔ Leftrightarrow ↦ mapsto ↑ uparrow ↓ downarrow ⟨ langle ⟩ rangle ⌊ lfloor ⌋ rfloor
-    ⌈ lceil ⌉ rceil ⋯ cdots ′ prime □ square △ triangle ♯ sharp ♭ flat ⊤ top
+    ⌈ lceil ⌉ rceil ⋯ cdots ′ prime † dagger ‡ ddagger • bullet □ square △ triangle ♯ sharp ♭ flat ⊤ top
     """
 )
 _TEX = {character: f"{{\\{name}}}" for character, name in _LETTERS.items()} | {
@@ -59,7 +62,8 @@ _PIECE = re.compile(
     r"""\\(?P<escaped>[&%$#_{}])
       | (?P<open>\{)? \\(?P<accent>[`'^"~=.]|[uvHcdkbr](?![A-Za-z])) \s*\{?\\?(?P<letter>[A-Za-z])\}? (?(open)\})
       | \\(?P<style>emph|text(?:bf|it|rm|sc|sf|tt))\{(?P<styled>[^{}\\$]*)\}
-      | \\(?P<name>[A-Za-z]+)(?:\{\})?
+      | (?P<group>\{)? \\(?P<name>[A-Za-z]+)(?:\{\})? (?(group)\})
+      | (?P<kept>\{(?=[a-z0-9-]*[A-Z])(?:[A-Z]\}(?=[a-z])|(?<![A-Za-z]\{)[A-Za-z0-9-]{2,}\}))  # keeps its case
       | (?P<greek>[\u0370-\u03ff\u1f00-\u1fff]{3,})  # a word, no formula
       | .""",
     re.VERBOSE | re.DOTALL,
@@ -92,7 +96,7 @@ _GRAMMAR = r"""
 """
 _WORDS = """
     dots ldots vdots ddots quad qquad log ln exp sin cos tan sinh cosh tanh min max sup inf lim liminf limsup arg det
-    dim deg ker gcd hom Pr bf rm it cal sf tt dagger ddagger bullet colon vert Vert lvert rvert lVert rVert backslash
+    dim deg ker gcd hom Pr bf rm it cal sf tt colon vert Vert lvert rvert lVert rVert backslash
     not imath jmath hbar Re Im aleph varnothing models preceq succeq subsetneq diamond triangleq bigcup bigcap bigoplus
     bigotimes longrightarrow Longrightarrow hookrightarrow uplus sqcup sqcap varpi varkappa displaystyle
 """
@@ -136,7 +140,7 @@ def _prose(text: str) -> str:
 
 
 def _piece(found: re.Match[str]) -> str:
-    if found["escaped"] or found["greek"]:
+    if found["escaped"] or found["greek"] or found["kept"]:
         return found[0]
     if found["style"]:
         return f"\\{found['style']}{{{_prose(found['styled'])}}}"
@@ -155,7 +159,8 @@ def _accented(character: str) -> str:
     tex, *marks = list(unicodedata.normalize("NFD", character))
     if not marks or tex not in ascii_letters or not _ACCENTS.keys() >= set(marks):
         return character
-    for accent in map(_ACCENTS.__getitem__, marks):
+    # T1 has letters with a mark above, which one below can go around, but not the other way round.
+    for accent in map(_ACCENTS.__getitem__, sorted(marks, key=unicodedata.combining, reverse=True)):
         tex = f"\\{accent}{{{tex}}}" if accent.isalpha() or len(tex) > 1 else f"\\{accent}{tex}"
     return f"{{{tex}}}"
 
@@ -164,7 +169,8 @@ def _formula(source: str) -> str:
     """The source if it is a formula that compiles, its Greek letters and signs as commands; else nothing."""
     if source[0] not in "$\\" or MONEY.fullmatch(source) or not _balanced(source):
         return ""
-    tex = "".join(f"{{\\{_SIGNS[character]}}}" if character in _SIGNS else character for character in source)
+    tex = source.replace("\u2212", "-")
+    tex = "".join(f"{{\\{_SIGNS[character]}}}" if character in _SIGNS else character for character in tex)
     return tex if _grammar().fullmatch(tex) else ""
 
 

@@ -6,7 +6,7 @@ import re
 
 import bibtexparser
 import pytest
-from bibtexparser.middlewares import LatexDecodingMiddleware
+from bibtexparser.middlewares import LatexDecodingMiddleware, SeparateCoAuthors
 from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
@@ -151,6 +151,16 @@ def test_kinds_of_bibtex_entries() -> None:
         ("A lone $ and \\$4", r"A lone \$ and \$4"),
         ("~x^2 <i>", r"{\textasciitilde}x{\textasciicircum}2 {\ensuremath{<}}i{\ensuremath{>}}"),
         ("{curly} sets", r"\{curly\} sets"),
+        ("{BERT}: {B}ayesian {GPT-4} in {3D}", "{BERT}: {B}ayesian {GPT-4} in {3D}"),
+        ("A set {X} of {0,1} and {A,B}", r"A set \{X\} of \{0,1\} and \{A,B\}"),
+        ("S{\\o}ren, {\\L}, {\\aa}, {\\ss} {\\foo}", r"S{\o}ren, {\L}, {\r{a}}, {\ss} \{{\textbackslash}foo\}"),
+        ("Nguyễn ặ ậ, ơ ả 🙂", r"Nguy{\~{\^e}}n {\d{\u{a}}} {\d{\^a}}, ơ ả 🙂"),
+        (
+            "a − b ∆ Δ† f′",
+            r"a {\ensuremath{-}} b {\ensuremath{\Delta}} {\ensuremath{\Delta}}{\ensuremath{\dagger}} "
+            r"f{\ensuremath{^\prime}}",
+        ),
+        ("$x − y^†$", r"$x - y^{\dagger}$"),
         ("open {{ and }", r"open {\ensuremath{\lbrace}}{\ensuremath{\lbrace}} and {\ensuremath{\rbrace}}"),
         ("The \\alpha, \\'e, {\\v{c}} and \\% in TeX", r"The {\ensuremath{\alpha}}, {\'e}, {\v{c}} and \% in TeX"),
         ("\\emph{An A&B} test", r"\emph{An A\&B} test"),
@@ -212,6 +222,7 @@ def test_bibtex_shows_formulas_that_do_not_compile_as_text(formula: str) -> None
         ("Doe,", "{Doe,}"),
         ("Team One and Two", "{Team One and Two}"),
         ("others", "{others}"),
+        ("S{\\o}ren {\\AA}s", r"S{\o}ren {\r{A}}s"),
         ("{Open AI} Team", "{Open AI} Team"),
         ("{Open", r"{\ensuremath{\lbrace}}Open"),
         ("Zhang “Atlas” Li [X]", "Zhang ``Atlas'' Li {[}X{]}"),
@@ -260,9 +271,9 @@ def test_bibtex_of_anything_can_be_read(title: str, names: list[str], rest: str)
     assert not re.search(r"(?<!\\)[%#&]|\\(?:input|write|def|end|csname)(?![A-Za-z])", _title(f"T{title}"))
 
 
-# Without TeX that stands for something else, as "\alpha" does, and without what TeX sets as one ("--" is a dash).
+# Without TeX that stands for something else, as "\alpha" and "{BERT}" do, and what TeX sets as one ("--" is a dash).
 _PLAIN = st.text(st.sampled_from("abc XYZ 019 {}$&%#_^~<>|.,:;!?()[]/+*=@\\éčßøαΩ→≤中“’"), min_size=1).filter(
-    lambda text: text.strip() and not re.search(r"\\\S|[$!?].*[$`]|[α-ωΑ-Ω]{3}", text)
+    lambda text: text.strip() and not re.search(r"\\\S|[$!?].*[$`]|[α-ωΑ-Ω]{3}|\{[^{}]*[A-Z]", text)
 )
 
 
@@ -275,6 +286,9 @@ def test_bibtex_of_plain_text_reads_back_the_same(title: str, venue: str) -> Non
 
 
 _WORD = st.text(st.sampled_from("abcXYZéčłß&%#_"), min_size=2, max_size=6)
+_PART = _WORD | st.sampled_from(
+    ["and", "And", "others", "Jr.", "III", "Inc.", "{Open AI}", "{", "}", "\\", "[x]", "~", ","]
+)
 _NAME = st.lists(_WORD, min_size=1, max_size=4).map(" ".join) | st.tuples(_WORD, _WORD).map(", ".join)
 
 
@@ -283,6 +297,14 @@ _NAME = st.lists(_WORD, min_size=1, max_size=4).map(" ".join) | st.tuples(_WORD,
 def test_bibtex_of_names_reads_back_as_many(names: list[str]) -> None:
     (entry,) = _read(to_bibtex([Paper("p", "t", "a", tuple(names))]))
     assert entry["author"] == " and ".join(names)
+
+
+@given(st.lists(st.lists(_PART, min_size=1, max_size=5).map(" ".join), min_size=1, max_size=4))
+@hypothesis_settings(deadline=None)
+def test_bibtex_has_as_many_names(names: list[str]) -> None:
+    library = bibtexparser.parse_string(to_bibtex([Paper("p", "t", "a", tuple(names))]))
+    authors = SeparateCoAuthors().transform(library).entries[0]["author"]
+    assert len(authors) == len(names)
 
 
 @given(st.text(alphabet=st.characters() | st.sampled_from("\x1b\x9b\r\n\t\x07\u202e\ud800")))

@@ -130,9 +130,11 @@ class Run:
             yield event
 
     def _start_over(self, evidence: Evidence) -> None:
-        """Forgets what the call under way has brought."""
+        """Forgets what the call under way has brought, but for what it took."""
         del self._record.refusals[self._refused :]
+        usage = self._record.grounder.usage
         self._record.grounder = self._before.copy(evidence)
+        self._record.grounder.usage = usage
 
     def instead(self, error: BackendError) -> Call | None:
         """The call to make after one that failed; ``None`` where it can be done without. What that had brought is taken
@@ -154,15 +156,15 @@ class Run:
         except BackendError as last:
             if last is not error or isinstance(error, _TAKES_BACK) or not self._holds():
                 raise
-            self._record.notices.append(f"{error.message.rstrip('.')}; what had come until then is kept.")
+            self._record.notices.append(f"{error.message.rstrip('.')}; what had arrived by then is kept.")
             return None
         self._start_over(call.prompt.evidence)
         return call
 
     def _holds(self) -> bool:
-        """Whether the call under way has brought anything that holds."""
+        """Whether the call under way has brought a statement that holds; a refusal may have been about to go on."""
         told = self._record.grounder.statements[len(self._before.statements) :]
-        return len(self._record.refusals) > self._refused or any(one.support == "supported" for one in told)
+        return any(one.support == "supported" for one in told)
 
     def _part(self, part: str, turns: list[Turn]) -> Iterator[Event | Call]:
         with self._record.timed("searching"):

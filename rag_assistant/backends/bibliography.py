@@ -9,7 +9,7 @@ from textwrap import shorten
 
 from rag_assistant.backends.lists import belongs
 from rag_assistant.drafts import Draft, Frame, Label, Matched, Piece, Refusal
-from rag_assistant.evidence import FAR, Evidence, coverage
+from rag_assistant.evidence import FAR, Evidence, PaperEvidence, QuestionWord, coverage
 from rag_assistant.grounding.gate import judge
 from rag_assistant.questions.form import QuestionForm, list_on
 from rag_assistant.questions.patterns import Field
@@ -161,7 +161,7 @@ def _without(topic: str, evidence: Evidence) -> Iterator[Piece]:
     rows = [
         at
         for at, paper in enumerate(evidence.papers)
-        if not belongs(form, evidence.words, paper) and coverage(evidence.words, paper.matches) < HALF
+        if not belongs(form, evidence.words, paper) and _same_words(evidence.words, paper) < HALF
     ]
     others = evidence.considered - len(evidence.papers) + len(rows)
     if not others:
@@ -175,6 +175,11 @@ def _without(topic: str, evidence: Evidence) -> Iterator[Piece]:
         yield Draft(f"“{evidence.papers[index].hit.paper.title}”.", (Label(index),), "bibliography", ("title",))
     if others > len(rows[:MAX_LISTED]):
         yield Frame(f"\n\nThe other {others - len(rows[:MAX_LISTED])} are left out here.")
+
+
+def _same_words(words: tuple[QuestionWord, ...], paper: PaperEvidence) -> float:
+    """The share of the words that the paper has as they are, by weight."""
+    return coverage(words, tuple(float(match == 1.0) for match in paper.matches))
 
 
 def _similar(evidence: Evidence) -> Iterator[Piece]:
@@ -204,6 +209,10 @@ def _of_one(form: QuestionForm, evidence: Evidence) -> Iterator[Piece]:
     if form.field in ("authors", "year") and (credited := _credited(form, evidence, able[0])) is not None:
         yield credited
         return
+    quoted = _quoted_address(form, evidence, able[0])
+    if quoted is not None:
+        yield quoted
+        return
     told = _tell(form.field, paper, form.text)
     if told is None:
         yield Refusal(
@@ -216,6 +225,7 @@ def _of_one(form: QuestionForm, evidence: Evidence) -> Iterator[Piece]:
     yield Draft(text, (Label(able[0]),), "bibliography", fields)
 
 
+_ADDRESS = re.compile(r"https?://(?P<host>[\w.-]+)")
 _CREDIT = re.compile(
     r"\b(?:proposed|developed|introduced|invented|described|due|suggested)\s+(?:\w+\s+)?(?:by|to)\s+[A-ZÀ-Þ]\w+"
 )
@@ -244,6 +254,19 @@ def _credited(form: QuestionForm, evidence: Evidence, index: int) -> Draft | Ref
         missing = judge(evidence.words, evidence.papers[index]).missing
         return Refusal("not_in_abstracts", missing or tuple(word.text for word in evidence.words[:6]))
     return Draft(evidence.papers[index].sentences[-place].passage.text, (Label(index, -place),))
+
+
+def _quoted_address(form: QuestionForm, evidence: Evidence, index: int) -> Draft | None:
+    """The sentence of the abstract with the address asked for: of code, or at a host that the question names and the
+    record has no link to."""
+    paper = evidence.papers[index]
+    named = form.field == "link" and not any(name.lower() in form.text.lower() for name in paper.hit.paper.links)
+    for place, sentence in enumerate(paper.sentences):
+        for match in _ADDRESS.finditer(sentence.passage.text):
+            host = match["host"].lower().removeprefix("www.").split(".")[0]
+            if form.field == "code" or (named and host in form.text.lower()):
+                return Draft(sentence.passage.text, (Label(index, place),))
+    return None
 
 
 def _tell(field: Field | None, paper: Paper, asked: str = "") -> tuple[str, tuple[str, ...]] | None:

@@ -9,7 +9,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 from contextlib import aclosing, closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rag_assistant.backends.base import Prompt
@@ -22,7 +22,7 @@ RETRIES = 2
 LONGEST_WAIT = 60.0
 """A server that asks for a longer pause than this is not waited for."""
 CHARACTERS_A_TOKEN = 8
-"""More than vocabularies have on average in any text: tokens are the server's unit and can't be counted here."""
+"""More than any text has on average: tokens are the server's unit and can't be counted here."""
 _FIRST_PAUSE = 0.5
 _ANSWER_SHARE = 4
 """The answer gets at most this part of a context: a quarter."""
@@ -69,9 +69,11 @@ class Request:
     user: str
     max_tokens: int
 
-    def exceeded_by(self, characters: int) -> bool:
-        """Whether a reply of so many characters is longer than any of ``max_tokens``: a server may not keep to it."""
-        return characters > CHARACTERS_A_TOKEN * self.max_tokens
+    def within(self, delta: Delta, characters: int) -> Delta:
+        """The delta after so many characters: itself, or a copy cut to the length that a reply of ``max_tokens`` can
+        have, as a server may not keep to it."""
+        left = CHARACTERS_A_TOKEN * self.max_tokens - characters - len(delta.thought)
+        return delta if len(delta.text) <= left else replace(delta, text=delta.text[: max(0, left)])
 
 
 class CallingBackend(ABC):
@@ -131,11 +133,13 @@ class CallingBackend(ABC):
                 time.sleep(left)
                 yield Waiting()
             request = self._request(prompt)
+            reading.characters = 0
             try:
                 with closing(self.deltas(request)) as deltas:  # type: ignore[type-var]
                     for delta in deltas:
-                        yield from reading.add(delta)
-                        if request.exceeded_by(reading.characters):
+                        kept = request.within(delta, reading.characters)
+                        yield from reading.add(kept)
+                        if kept is not delta:
                             reading.cut()
                             break
                 break
@@ -155,13 +159,15 @@ class CallingBackend(ABC):
                 yield Waiting(self._pause.told(left))
                 await asyncio.sleep(left)
                 yield Waiting()
-            request = self._request(prompt)
+            request = await asyncio.to_thread(self._request, prompt)  # it may ask the server for its context
+            reading.characters = 0
             try:
                 async with aclosing(self.adeltas(request)) as deltas:  # type: ignore[type-var]
                     async for delta in deltas:
-                        for piece in reading.add(delta):
+                        kept = request.within(delta, reading.characters)
+                        for piece in reading.add(kept):
                             yield piece
-                        if request.exceeded_by(reading.characters):
+                        if kept is not delta:
                             reading.cut()
                             break
                 break

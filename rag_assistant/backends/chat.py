@@ -156,7 +156,8 @@ class ChatBackend(WritingBackend):
         return parameters | self.temperature()
 
     def temperature(self) -> dict[str, float]:
-        """The temperature, where one is sent: of one that the user chose a refusal is told."""
+        """The temperature, if any is sent. One that the user chose is sent even where the server refuses it, so that
+        they are told."""
         chosen = self.options.temperature
         return {} if chosen is None or (chosen == 0 and "temperature" in self._without) else {"temperature": chosen}
 
@@ -183,12 +184,15 @@ class ChatBackend(WritingBackend):
     def _does_without(self, error: openai.APIStatusError, request: Request, sent: dict[str, Any]) -> bool:
         """Whether there is a request without what the server refused; that is left out of later ones too."""
         words = f"{said_in(error.response.text)} {error.param or ''}".lower()
-        if error.status_code in _UNWANTED and by_words(words, self.server) is None:
-            for name, named in _LEFT_OUT.items():
-                if named.search(words):
-                    self._without |= {name}
+        if by_words(words, self.server) is None:
+            # 500 is llama.cpp's where a template raises; of anything else it may be a fault that passes.
+            names = _LEFT_OUT if error.status_code in _UNWANTED else ("system",) if error.status_code == 500 else ()
+            for name in names:
+                if _LEFT_OUT[name].search(words):
+                    before, self._without = self._without, self._without | {name}
                     if self.parameters(request) != sent:
                         return True
+                    self._without = before  # it was named for another reason, such as to be sent instead
         return False
 
 
@@ -270,7 +274,8 @@ class _Incoming:
             BackendProtocolError: There was no event in all that came.
         """
         yield from self._deltas(event for event in self._events.end() if event is not None)
-        if self._read and (self._counted or not self._events.framed):  # counts come last, and a document is whole
+        whole = cut is None and not (self._events.framed or self._events.unread)  # a document, or lines of JSON
+        if self._read and (self._counted or whole):  # counts come last
             yield from self._end()
         if cut is not None:
             raise cut

@@ -30,7 +30,11 @@ _FILTER = ("content_filter", "content_policy", "content policy", "responsible ai
 _LIMIT = re.compile(
     r"(?:context (?:length|size|window)(?: is| of)?|\bn_ctx\b[\"']?\s*[:=]|max_model_len\D{0,20})\s*\(?(\d{3,8})"
 )
+_ADDRESS = re.compile(r"(https?://)(?:[^\s/?@]*@)?([^\s?'\"]*)(?:\?[^\s'\"]*)?")
+"""With a user or a query, which may be a key."""
 _MAX_DETAIL = 200
+_SHORTEST_KEY = 8
+"""What is shorter stands where no key is needed ("none"), and hides words in what a server says."""
 
 
 @contextmanager
@@ -67,9 +71,9 @@ def typed_errors(server: str, model: str, key_variable: str, key: str = "") -> I
             raise _refused(refusal, server, model, key_variable) from error
         raise broken_off(server, reason, error.words) from error
     except openai.APIError as error:
-        raise broken_off(server, str(error.message), error.code or "") from error
+        raise broken_off(server, _hidden(key, str(error.message)), error.code or "") from error
     except httpx.HTTPStatusError as error:
-        raise foreign(error, server, model, key_variable) from error
+        raise foreign(error, server, model, key_variable, key) from error
     except httpx.TimeoutException as error:
         raise out_of_time(server) from error
     except httpx.HTTPError as error:
@@ -83,16 +87,17 @@ def out_of_time(server: str) -> BackendError:
     return BackendTimeout(f"{server} didn't answer in time.", hint="ask again, or choose a smaller model")
 
 
-def foreign(error: Exception, server: str, model: str, key_variable: str) -> BackendError:
-    """From what any provider's own package raises: by its status code, else by its name and its words."""
+def foreign(error: Exception, server: str, model: str, key_variable: str, key: str = "") -> BackendError:
+    """From what any provider's own package raises: by its status code, else by its name and its words. The key is shown
+    to nobody, nor is what of an address may hold it."""
     response = getattr(error, "response", None)
     codes = (getattr(error, "status_code", None), getattr(error, "code", None), getattr(response, "status_code", None))
-    told = str(error)
+    told = _hidden(key, _ADDRESS.sub(r"\1\2", str(error)))
     for code in codes:
         if isinstance(code, int) and 400 <= code < 600:
             headers = getattr(response, "headers", None)
             body = str(getattr(response, "text", ""))
-            refusal = _Refusal(code, said_in(body) or told, f"{told} {body}".lower(), headers or {})
+            refusal = _Refusal(code, _hidden(key, said_in(body)) or told, f"{told} {body}".lower(), headers or {})
             return _refused(refusal, server, model, key_variable)
     kind = type(error).__name__
     if re.search(r"auth|permission|credential", kind, re.IGNORECASE):
@@ -155,7 +160,7 @@ def _refused(refusal: _Refusal, server: str, model: str, key_variable: str) -> B
         )
     return BackendProtocolError(
         _told(f"{server} refused the request ({code})", refusal.message),
-        hint="change what it names, or check RAG_MODEL and RAG_BASE_URL",
+        hint="change the setting it names, or check RAG_MODEL and RAG_BASE_URL",
     )
 
 
@@ -244,7 +249,7 @@ def _duration(seconds: float) -> str:
 
 
 def _hidden(key: str, text: str) -> str:
-    return text.replace(key, "(the key)") if key else text
+    return text.replace(key, "(the key)") if len(key) >= _SHORTEST_KEY else text
 
 
 def _told(what: str, reason: str) -> str:

@@ -6,6 +6,7 @@ Servers keep to the protocol as far as they like: nothing is taken to be there, 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -15,10 +16,11 @@ _TEXTUAL = ("text", "output_text", "message")
 """The types of parts that are text; others are reasoning, calls of tools and the like."""
 _REASONS = ("message", "msg", "detail", "error", "errors", "reason", "title")
 MOST_BYTES = 8 * 2**20
-"""What has no end until then is not read on."""
+"""More than this is not read of what has no end."""
 _THOUGHTS = ("reasoning_content", "reasoning", "thinking")
 _FILTERS = ("content_filter", "safety", "refusal")
 _LENGTHS = ("length", "max_tokens", "max_output_tokens", "model_length")
+_FAILURES = ("abort", "aborted", "cancelled", "canceled", "failed", "timeout", "insufficient_system_resource")
 _DEPTH = 6
 _MOST = 10**9
 """A number of tokens or dollars above this is none."""
@@ -126,7 +128,7 @@ class Events:
 
 
 def _parsed(text: str) -> Any:
-    """The JSON in a text, of a ``null`` nothing; ``None`` where it is none."""
+    """The JSON in a text, ``null`` as an empty list; ``None`` where the text is no JSON."""
     try:
         read = json.loads(text)
     except (ValueError, RecursionError):
@@ -180,11 +182,13 @@ def finish_of(told: object) -> str:
     """Why a reply ended, in the protocol's words, as servers have others; empty while it goes on.
 
     Raises:
-        Failed: By an error.
+        Failed: By an error, or before it was whole.
     """
     word = told.lower() if isinstance(told, str) else "stop" if told else ""
     if word == "error":
         raise Failed("no reason given")
+    if word in _FAILURES:
+        raise Failed(word)
     if word in _FILTERS:
         return "content_filter"
     if word in _LENGTHS:
@@ -201,7 +205,7 @@ def failure_in(told: dict[str, Any]) -> Failed | None:
         return None
     words = json.dumps(told)
     codes = (holder.get(key) for holder in (error, told) if isinstance(holder, dict) for key in ("code", "status"))
-    status = next((int(str(code)) for code in codes if str(code).isdecimal() and 400 <= int(str(code)) < 600), 0)
+    status = next((int(code) for code in map(str, codes) if re.fullmatch(r"[45]\d\d", code)), 0)
     return Failed(reason_of(error) or reason_of(told) or words, status, words.lower())
 
 

@@ -45,8 +45,8 @@ class _Bounded(httpx.SyncByteStream, httpx.AsyncByteStream):
 
 
 def bound(response: httpx.Response) -> None:
-    """An event hook. A stream of words is bounded by whoever reads it; a refusal or a list is, by this."""
-    if response.is_error or response.request.method == "GET":
+    """An event hook. A stream of words is bounded by whoever reads it; a refusal, a redirect or a list is, by this."""
+    if not response.is_success or response.request.method == "GET":
         response.stream = _Bounded(response.stream, response.request.extensions["timeout"]["read"])
 
 

@@ -62,7 +62,7 @@ class LlamaIndexBackend(WritingBackend):
     def deltas(self, request: Request) -> Iterator[Delta]:
         """One call; a class that can't stream answers in one piece."""
         ending = _Ending()
-        with _errors(self.server, self.model):
+        with self._errors():
             try:
                 responses = self._llm.stream_chat(_messages(request))
             except NotImplementedError:
@@ -75,7 +75,7 @@ class LlamaIndexBackend(WritingBackend):
     async def adeltas(self, request: Request) -> AsyncIterator[Delta]:
         """One call, without blocking if the class doesn't."""
         ending = _Ending()
-        with _errors(self.server, self.model):
+        with self._errors():
             try:
                 responses = await self._llm.astream_chat(_messages(request))
             except NotImplementedError:
@@ -85,6 +85,18 @@ class LlamaIndexBackend(WritingBackend):
                 async for response in responses:
                     yield ending.read(response)
         yield ending.last()
+
+    @contextmanager
+    def _errors(self) -> Iterator[None]:
+        key = getattr(self._llm, "api_key", None) or ""
+        call = (self.server, self.model, _KEY, str(key.get_secret_value() if hasattr(key, "get_secret_value") else key))
+        try:
+            with typed_errors(*call):
+                yield
+        except BackendError:
+            raise
+        except Exception as error:  # each provider has errors of its own
+            raise foreign(error, *call) from error
 
 
 class _Ending:
@@ -109,17 +121,6 @@ class _Ending:
 def _get(raw: object, name: str) -> Any:
     """Of an object or a mapping, as classes pass them on."""
     return raw.get(name) if isinstance(raw, dict) else getattr(raw, name, None)
-
-
-@contextmanager
-def _errors(server: str, model: str) -> Iterator[None]:
-    try:
-        with typed_errors(server, model, _KEY):
-            yield
-    except BackendError:
-        raise
-    except Exception as error:  # each provider has errors of its own
-        raise foreign(error, server, model, _KEY) from error
 
 
 def _messages(request: Request) -> list[ChatMessage]:

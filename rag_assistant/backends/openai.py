@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from rag_assistant.backends.calling import Options, Request
 from rag_assistant.backends.chat import ChatBackend, ChatEvents
@@ -36,7 +37,9 @@ class OpenAIBackend(ChatBackend):
         chosen = settings or Settings.load()
         model = chosen.model or DEFAULT_MODEL
         default = Options.of(chosen, temperature=None if _REASONING.match(model) else 0.0)
-        super().__init__(model, "OpenAI" if chosen.base_url is None else chosen.base_url, options or default)
+        address = urlsplit(chosen.base_url or "")
+        shown = address._replace(netloc=address.netloc.rpartition("@")[2], query="").geturl()
+        super().__init__(model, shown or "OpenAI", options or default)
         self._base_url = chosen.base_url
         self.key_variable = "OPENAI_API_KEY" if chosen.base_url is None else "RAG_API_KEY"
         if chosen.api_key is None:

@@ -49,7 +49,7 @@ class ModelReply(ABC):
 
     Attributes:
         begun: Whether any text has come.
-        characters: How many have come, those of reasoning included.
+        characters: How many have come in this attempt, those of reasoning included.
     """
 
     def __init__(self, server: str) -> None:
@@ -134,7 +134,7 @@ class AnswerReply(ModelReply):
     def broken(self, error: BackendError) -> Iterator[Piece]:
         """Its last whole sentence, what the reply took, and the error."""
         if self.begun:
-            yield from self._reply.finish(truncated=True)
+            yield from self._reply.finish(truncated=True, broken=True)
             yield self._usage
         raise error
 

@@ -83,14 +83,19 @@ class Model:
 
     def _once(self, request: Request) -> str:
         pieces: list[str] = []
-        usage, characters = Usage(), 0
+        usage, characters, ended = Usage(), 0, False
         self.calls += 1
-        with closing(self._backend.deltas(request)) as deltas:  # type: ignore[type-var]
-            for delta in deltas:
-                pieces.append(delta.text)
-                characters += len(delta.text) + len(delta.thought)
-                usage = delta.usage or usage
-                if request.exceeded_by(characters):
-                    break
+        try:
+            with closing(self._backend.deltas(request)) as deltas:  # type: ignore[type-var]
+                for delta in deltas:
+                    kept = request.within(delta, characters)
+                    pieces.append(kept.text)
+                    characters += len(delta.text) + len(delta.thought)
+                    usage, ended = delta.usage or usage, ended or bool(delta.finish)
+                    if kept is not delta:
+                        break
+        except BackendError:
+            if not ended:  # what is missing is no part of the reply
+                raise
         self._purse.after(usage)
         return "".join(pieces)

@@ -66,25 +66,26 @@ class Reply:
 
     def add(self, chunk: str) -> Iterator[Piece]:
         """Takes the next chunk in and yields the sentences that are finished by it, and how the next one begins."""
-        self._pending += chunk
-        while match := re.search(r"\s", self._pending):
-            word, self._pending = self._pending[: match.end()], self._pending[match.end() :]
+        *words, self._pending = re.split(r"(?<=\s)", self._pending + chunk)
+        for word in words:
             yield from self._take(word)
             yield from self._sentences(final=False)
         yield from self._beginning()
 
-    def finish(self, *, truncated: bool = False) -> Iterator[Piece]:
+    def finish(self, *, truncated: bool = False, broken: bool = False) -> Iterator[Piece]:
         """Yields what is left, and the refusal if the reply was one.
 
         Args:
             truncated: Whether the model was stopped in the middle: then an unfinished last sentence is left out.
+            broken: Whether more was to come: then reasoning with nothing after it wasn't the answer.
         """
         yield from self._take(self._pending)
         self._pending = ""
         if truncated:
             self._text = _without_unfinished(self._text, len(self.evidence.papers))
         yield from self._sentences(final=True)
-        if self._reasoned is not None and not (self._told or self._refused or self._denied or self._bare):
+        answered = self._told or self._refused or self._denied or self._bare
+        if self._reasoned is not None and not answered and not broken:
             self._denied, self._told, self._refused = self._reasoned  # nothing came after it: it was the answer
         if not self._told and not self._refused and not self._denied:
             sentences = quoted(self._bare, self.evidence)

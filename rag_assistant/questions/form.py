@@ -74,7 +74,8 @@ BIBLIOGRAPHY_WORDS = frozenset(
     website openreview pdf proceedings doi year date published publication venue conference journal title titled
     developed invented created introduced behind first last lead senior read download old recent come appear
     appeared who cited citations citation often affiliation affiliations affiliated university universities institute
-    institution institutions funded financed sponsored paid research funding grant grants""".split()
+    institution institutions funded financed sponsored paid research funding grant grants code
+    repository repo github""".split()
 )
 """Words that say which field of a record is asked for; they don't say of which paper."""
 
@@ -134,6 +135,8 @@ def analyse(question: str) -> QuestionForm:
                 if field == "papers_by" and not _is_name(person):
                     continue
                 return QuestionForm(text, "bibliography", field=field, person=person)
+        if records is not None:
+            return _of_records(text, records)
     if LIST.match(LEADING.sub("", text)):
         counts = bool(re.search(r"\bhow\s+many\b", text, re.IGNORECASE))
         return QuestionForm(
@@ -265,7 +268,8 @@ def _alternatives(text: str) -> tuple[str, ...]:
 
 def _person(text: str) -> str:
     text = re.split(
-        r"\b(?:and|&)\s+(?:colleagues|co-?workers|co-?authors|others|team)\b|\bet\s+al\b|\btogether\b|[?!;]", text
+        r"\s+as\s+an?\b|\b(?:and|&)\s+(?:colleagues|co-?workers|co-?authors|others|team)\b|\bet\s+al\b|\btogether\b|[?!;]",
+        text,
     )[0]
     return text.strip(" ?.!,;:'\"")
 

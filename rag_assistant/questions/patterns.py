@@ -6,7 +6,7 @@ import re
 from typing import Literal
 
 Field = Literal[
-    "authors", "link", "year", "venue", "title", "papers_by", "records", "without", "similar", "doi", "count", "citations", "affiliations",
+    "authors", "link", "year", "venue", "title", "papers_by", "records", "without", "similar", "code", "doi", "count", "citations", "affiliations",
     "funding",
 ]  # fmt: skip
 """What of a paper's record is asked for; ``papers_by`` asks for the papers of a person, ``records`` for those whose
@@ -21,7 +21,8 @@ LIST = re.compile(
         (?:the\s+)?(?:\w+\s+){{0,2}}?(?:papers?|works|studies|articles|abstracts)\b
       | (?:are|is)\s+there\s+(?:any\s+|other\s+|more\s+)*{PAPER_NOUN}\b
       | what\s+(?:do|does|did)\s+(?:each\s+of\s+)?(?:the(?:se)?\s+)?(?:\w+\s+){{0,3}}?(?:papers|works|studies|articles|abstracts)\b
-      | how\s+many\s+(?:of\s+(?:the|these|those)\s+)?(?:\w+\s+)?(?:papers|works|studies|articles|abstracts)\b
+      | (?:in\s+)?how\s+many\s+(?:of\s+(?:the|these|those)\s+)?(?:\w+\s+)?(?:papers|works|studies|articles|abstracts)\b
+      | how\s+many\s+of\s+(?:them|these|those)\b
       | (?:all|any)\s+(?:the\s+)?(?:papers|works|studies|articles|abstracts)\b
       | who\s+(?:else\s+)?(?:works|worked)\s+on\b
       | (?:papers|works|studies|articles|abstracts)\s+(?:about|on|that|which|using|with|dealing|related|mentioning|in)\b
@@ -61,6 +62,8 @@ BIBLIOGRAPHY: tuple[tuple[Field, re.Pattern[str]], ...] = (
     ("papers_by", re.compile(r"[Ww](?:hich|hat)\s+(?:\w+\s+)?(?:has|did)\s+(?P<who>[A-ZÀ-Þ][^?]{1,200}?)\s+(?:write|written|publish(?:ed)?|author(?:ed)?)\b")),
     ("papers_by", re.compile(r"\b(?:author|someone|somebody|anyone|researcher)s?\s+(?:named|called|whose\s+(?:\w+\s+)?(?:sur|last\s+|first\s+|family\s+)?name\s+is)\s+(?P<who>[A-ZÀ-Þ].+)")),
     ("papers_by", re.compile(r"^\W*(?:[Ii]s|[Dd]id|[Ww]as)\s+(?P<who>[A-ZÀ-Þ][^?]{1,80}?)\s+(?:an?\s+author\b|(?:co-?)?author(?:ed)?\b|writ|publish)")),
+    ("papers_by", re.compile(r"[Hh]ow\s+many\s+(?:papers|works|articles|publications)\s+(?:did|does|do|has|have)\s+(?P<who>[A-ZÀ-Þ][^?]{1,100}?)\s+(?:co-?)?(?:write|written|author(?:ed)?|publish(?:ed)?|have)\b")),
+    ("code", re.compile(r"\bwhere\b.*\b(?:code|repository|repo)\b|\b(?:link|url|address|github)\b.*\b(?:code|repository|repo)\b|\b(?:code|repository|repo|github)\s+(?:link|url|address|page)\b", re.I)),
     ("count", re.compile(r"how\s+many\s+(?:papers|abstracts)\s+(?:are|do|does|is)\s+(?:there|you|it|the\s+(?:corpus|collection))?\b[^?]*\b(?:corpus|collection|index\w*|altogether|in\s+total|there|have|cover|know)\s*\??\W*$", re.I)),
     ("count", re.compile(r"how\s+many\s+authors\b(?P<per>)", re.I)),
     ("citations", re.compile(r"\bhow\s+(?:often|many\s+times)\b.*\bcited\b|\b(?:number\s+of|how\s+many)\s+citations\b|\bcitation\s+counts?\b", re.I)),

@@ -20,8 +20,9 @@ _PAPER = r"(?:papers?|works?|articles?|abstracts?|studies|study|publications?|on
 _NUMBER = rf"(?P<n>\d{{1,3}}|{'|'.join(SMALL[:13])})"
 _SAID = r"(?:(?:that|which|who)\s+)?(?:(?:was|were|is|are|has|have|had|been|got|came|come)\s+)*"
 _OUT = rf"{_SAID}(?:(?:first\s+)?(?:published|written|released|dated|presented|accepted|appear\w*|out)\s+)?"
-_ONE_NAME = r"[A-ZÀ-Þ][\w'’.-]*(?:\s+(?:(?:van|von|de|der|den|la|le|bin|al)\s+)*[A-ZÀ-Þ][\w'’.-]*)*"
-_NAME = rf"(?P<who>{_ONE_NAME}(?:\s*(?:,\s*(?:or\s+)?|\s+or\s+){_ONE_NAME})*)"
+_ONE_NAME = r"(?![A-Z]{2,}\b)[A-ZÀ-Þ][\w'’.-]*(?:\s+(?:(?:van|von|de|der|den|la|le|bin|al)\s+)*[A-ZÀ-Þ][\w'’.-]*)*"
+_NAME = rf"(?P<who>{_ONE_NAME}(?:\s*(?:,\s*(?:or\s+|and\s+)?|\s+or\s+|\s+and\s+){_ONE_NAME})*)(?i:\s+(?:(?:and|&)\s+(?:colleagues|others|co-?workers|co-?authors|team)|et\s+al\b\.?))?"
+_VENUE = r"(?:ICML|ICLR|NeurIPS|NIPS|ACL|EMNLP|NAACL|CVPR|ICCV|ECCV|AAAI|IJCAI|KDD|AISTATS|UAI|COLT|JMLR|TMLR|PMLR)"
 _NOT = r"(?P<no>(?:(?:that|which|who)\s+)?(?:(?:is|are|was|were|do|does|did|has|have)\s*)?(?:not|n['’]?t|never)\s+)?"
 
 
@@ -111,12 +112,13 @@ _CONDITIONS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], Condition]],
     (_compile(rf"(?P<how>after|since|newer\s+than|later\s+than|more\s+recent\s+than)\s+{_YEAR.format('y')}\b"), _after),
     (_compile(rf"(?P<how>from)\s+{_YEAR.format('y')}\s+(?:on(?=\s*[?.,!]|\s*$)|onwards?|and\s+later|or\s+later)"), _after),
     (_compile(rf"(?:in|from)\s+(?:the\s+)?(?:year\s+)?{_YEAR.format('y')}\b"), _in_year),
+    (re.compile(rf"(?<=ICML |ICLR |NIPS |CVPR ){_YEAR.format('y')}\b", re.IGNORECASE), _in_year),
     (_compile(rf"{_YEAR.format('y')}(?:['’]s)?\s+(?={_PAPER}\b)"), _in_year),
     (
         _compile(
-            rf"(?:with|by|from|having|have|has|had)?\s*(?:(?:only|just)\s+)?(?P<how>no\s+more\s+than|more\s+than|over|above|fewer\s+than|less\s+than|"
+            rf"(?:with|(?:(?:written|authored)\s+)?by|from|having|have|has|had)?\s*(?:(?:only|just)\s+)?(?P<how>no\s+more\s+than|more\s+than|over|above|fewer\s+than|less\s+than|"
             rf"under|below|at\s+least|at\s+most|up\s+to|exactly|precisely|a\s+minimum\s+of|a\s+maximum\s+of)?\s*"
-            rf"{_NUMBER}\s*(?P<more>\+|plus|or\s+more|or\s+fewer|or\s+less)?\s*(?:different\s+)?(?:co-?)?(?:authors?|writers?)\b(?!['’])"
+            rf"{_NUMBER}\s*(?P<more>\+|plus|or\s+more|or\s+fewer|or\s+less)?\s*(?:different\s+)?(?:(?:co-?)?(?:authors?|writers?)|people|persons?)\b(?!['’])"
         ),
         _authors,
     ),
@@ -133,6 +135,16 @@ _CONDITIONS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], Condition]],
         lambda match: Condition("author", name=match["who"].strip()),
     ),
     (
+        re.compile(rf"\b{_NOT}(?:(?:from|at|in)\s+)?(?:the\s+)?(?P<who>{_VENUE})\b(?:'\d\d)?", re.IGNORECASE),
+        lambda match: Condition("venue", name=match["who"]),
+    ),
+    (
+        re.compile(
+            rf"\b{_NOT}(?i:(?:(?:by|has|have|with)\s+)?(?:an?\s+)?(?:author|someone|somebody|person)?\s*(?:named|called|(?:with|whose)\s+(?:the\s+)?(?:last|first|sur|family)[\s-]?name(?:\s+is)?))\s+(?P<who>{_ONE_NAME})"
+        ),
+        lambda match: Condition("author", name=match["who"].strip()),
+    ),
+    (
         re.compile(
             rf"\b{_NOT}(?i:{_SAID}(?:published|presented|accepted|appear\w*)\s+(?:at|in|by)(?:\s+the)?)\s+(?P<who>[A-Z][\w-]*(?:\s+[A-Z][\w-]*)*)"
         ),
@@ -142,11 +154,14 @@ _CONDITIONS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], Condition]],
 _ORDERS: tuple[tuple[Order, re.Pattern[str]], ...] = (
     ("most authors", re.compile(r"\b(?:the\s+)?(?:most|largest\s+number\s+of|highest\s+number\s+of|longest\s+list\s+of)\s+(?:co-?)?authors\b", re.I)),
     ("fewest authors", re.compile(r"\b(?:the\s+)?(?:fewest|least|smallest\s+number\s+of|lowest\s+number\s+of)\s+(?:co-?)?authors\b", re.I)),
-    ("newest", re.compile(rf"\b(?:the\s+)?(?:newest|latest|most\s+recent|youngest)\s+{_PAPER}\b", re.I)),
-    ("oldest", re.compile(rf"\b(?:the\s+)?(?:oldest|earliest)\s+{_PAPER}\b", re.I)),
+    ("newest", re.compile(rf"\b(?:the\s+)?(?:newest|latest|most\s+recent|youngest)(?:\s+{_PAPER}\b|\W*$)", re.I)),
+    ("oldest", re.compile(rf"\b(?:the\s+)?(?:oldest|earliest)(?:\s+{_PAPER}\b|\W*$)", re.I)),
 )  # fmt: skip
 _ASKS_FOR_PAPERS = re.compile(rf"\b{_PAPER}\b", re.IGNORECASE)
-_ASKS_OF_ONE = re.compile(r"\b(?:who|when|where|why|how(?!\s+many\s+(?:of\s+)?(?:the\s+|these\s+)?(?:\w+\s+)?(?:papers|works|articles|abstracts|studies|publications)))\b", re.I)  # fmt: skip
+_ASKS_OF_ONE = re.compile(r"\b(?:who|when|where|why|how(?!\s+many\s+(?:(?:of\s+(?:the(?:se|m)?|those)\s+)?(?:have|has|are|were)\b)|\s+many\s+(?:of\s+)?(?:the\s+|these\s+)?(?:\w+\s+)?(?:papers|works|articles|abstracts|studies|publications)))\b", re.I)  # fmt: skip
+_ASKS_A_FIELD = re.compile(
+    r"\b(?:titles?|authors?\s+of|links?|urls?|pages?|doi|pdf|id\s+of|venues?|what\s+year)\b", re.I
+)
 _COUNTS = re.compile(r"\b(?:how\s+many|number\s+of|count)\b", re.IGNORECASE)
 _ASKING = re.compile(
     rf"""\b(?:which|what|how\s+many|list|name|show|find|give|tell|me|us|please|all|any|every|each|are|is|was|were|do|does|did|
@@ -161,7 +176,7 @@ _OF_THESE = rf"(?:{_PAPER}|of\s+(?:these|those|them))"
 _VERB = r"(?:(?:be|being)\s+)?(?:about|on|in|of|use[sd]?|using|with|mention\w*|(?:deal|concern|work|engag)\w*\s+(?:with|on|in)|concern\w*|cover\w*|discuss\w*|involv\w*|rel(?:y|ies|ying)\s+on|relat\w+\s+to|need|requir\w*|contain\w*|have|report\w*|includ\w*|stud(?:y|ies|ying)|touch\w*(?:\s+on)?|tackl\w*|address\w*|based\s+on|focus\w*\s+on|look\w*\s+at|the\s+ones?|those|any|do|to)"
 _NEGATED = (
     re.compile(
-        rf"^(?P<before>.*?\b{_OF_THESE})\s+(?:(?:that|which|who)\s+)?(?:(?:are|is|do|does|did|have|has|was|were|could|would)\s*)?"
+        rf"^(?P<before>.*?\b{_OF_THESE}(?:\s+[^,;]{{1,60}}?(?=\s+(?:that|which|who)\s+(?:are|is|do|does|did|have|has|was|were)\s*(?:not|n['’]?t)))?)\s+(?:(?:that|which|who)\s+)?(?:(?:are|is|do|does|did|have|has|was|were|could|would)\s*)?"
         rf"(?:not|n['’]?t|never)\s+(?P<after>.+)$",
         re.IGNORECASE,
     ),
@@ -171,16 +186,22 @@ _NEGATED = (
         re.IGNORECASE,
     ),
     re.compile(
-        rf"^(?P<before>.*?\b{_OF_THESE}\s+(?:(?:that|which)\s+(?:are|come|go|do|work)\s+)?)(?:without|lacking|that\s+lacks?|which\s+lacks?|with\s+no)\s+(?P<after>.+)$",
+        rf"^(?P<before>.*?\b{_OF_THESE}\s*(?:(?:that|which)\s+(?:are|come|go|do|work)\s+)?)(?:without|lacking|that\s+lacks?|which\s+lacks?|with\s+no|,\s*(?:but\s+)?no|(?:that\s+|which\s+)?(?:has|have|having)\s+nothing\s+to\s+do\s+with)\s+(?P<after>.+)$",
         re.IGNORECASE,
     ),
     re.compile(
         rf"^(?P<before>(?:.*\b{_OF_THESE}|.*\ball\b).*?),?\s*\b(?:except(?:\s+for)?|excluding|other\s+than|apart\s+from|aside\s+from|besides|but\s+not|save\s+for)\s+(?P<after>.+)$",
         re.IGNORECASE,
     ),
+    re.compile(r"^(?P<before>(?!.*\b(?:why|how|when|where)\b).*?),?\s+but\s+not\s+(?P<after>[\w\s-]{1,40})$", re.IGNORECASE),
 )  # fmt: skip
 _LEADING_VERBS = re.compile(rf"^(?:(?:{_VERB}|the|a|an)\s+)+", re.IGNORECASE)
 _TRAILING_NOUN = re.compile(rf"\s*\b(?:{_PAPER}|at\s+all|please|in\s+(?:here|this\s+(?:collection|corpus))|(?:in\s+)?(?:the|your)\s+(?:collection|corpus))\s*$", re.IGNORECASE)  # fmt: skip
+
+
+MAX_KEYWORDS = 8
+LONGEST = 250
+"""Characters of a question for papers by their records; a longer text is pasted, and says much by chance."""
 
 
 def _negated(text: str) -> tuple[str, str]:
@@ -198,7 +219,7 @@ def _negated(text: str) -> tuple[str, str]:
 
 def record_query(text: str) -> RecordQuery | None:
     """The conditions of a question that asks for papers by what their records say; ``None`` where it sets none."""
-    if _ASKS_OF_ONE.search(text):
+    if len(text) > LONGEST or _ASKS_OF_ONE.search(text) or _ASKS_A_FIELD.search(text):
         return None
     rest, found = text, []
     for said, condition in _found(text):
@@ -212,7 +233,8 @@ def record_query(text: str) -> RecordQuery | None:
             break
     if not found and order is None and not without:
         return None
-    asks = _ASKS_FOR_PAPERS.search(text) or not _ASKING.sub(" ", rest).strip(" ?.!,;:")
+    keywords = "?" not in text and len(text.split()) <= MAX_KEYWORDS
+    asks = _ASKS_FOR_PAPERS.search(text) or keywords or not _ASKING.sub(" ", rest).strip(" ?.!,;:")
     if not asks:
         return None
     topic = re.sub(r"\s+", " ", _ASKING.sub(" ", rest)).strip(" ?.!,;:-")

@@ -73,6 +73,7 @@ def test_text_that_had_streamed_is_replaced(opened: Open, server: Script, assist
     assert isinstance(final, FinalEvent)
     assert final.replaced
     assert final.answer.text == assistant.ask(QUESTION).text
+    assert final.answer.usage.calls == 1, "what broke off has cost something too"
     assert next(event.text for event in events if isinstance(event, TextEvent)).startswith("PPO outperforms")
     assert all("PPO outperforms" not in statement.text for statement in final.answer.statements)
 
@@ -99,7 +100,19 @@ def test_what_had_come_before_a_failure_is_kept(opened: Open, server: Script, re
     assert [statement.text for statement in answer.statements] == [f"{HELD[:-6]}. [1]"]
     [notice] = answer.notices
     assert said in notice
-    assert notice.endswith("; what had come until then is kept.")
+    assert notice.endswith("; what had arrived by then is kept.")
+
+
+@pytest.mark.parametrize("pieces", [("NOT_IN_ABSTRACTS\n", "but"), (HELD, "</think>\n", "It")])
+def test_a_refusal_or_reasoning_before_a_failure_is_no_answer(
+    opened: Open, server: Script, pieces: tuple[str, ...]
+) -> None:
+    server.say(Reply(pieces, breaks=True))
+    asked = opened()
+    with pytest.raises(e.BackendInterrupted):
+        asked.ask(QUESTION)
+    with pytest.raises(e.BackendInterrupted):
+        asyncio.run(asked.aask(QUESTION))
 
 
 def test_without_a_key_the_abstracts_answer(assistant: Assistant) -> None:

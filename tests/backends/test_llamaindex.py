@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,6 +13,7 @@ from llama_index.core.base.llms.types import ChatMessage
 
 from rag_assistant import Assistant
 from rag_assistant import errors as e
+from rag_assistant.backends.calling import Options
 from rag_assistant.backends.llamaindex import LlamaIndexBackend
 from rag_assistant.settings import Settings
 from rag_assistant.types import Usage
@@ -81,6 +83,10 @@ class AuthenticationError(Exception):
     pass
 
 
+class PermissionDeniedError(Exception):
+    status_code = 403
+
+
 class ReadTimeoutError(Exception):
     pass
 
@@ -88,6 +94,7 @@ class ReadTimeoutError(Exception):
 FAILURES: dict[str, tuple[Exception, type[e.BackendError], str]] = {
     "rate": (RateLimitError("slow down"), e.BackendRateLimited, "429"),
     "key": (AuthenticationError("who are you?"), e.BackendAuthError, "refused the key"),
+    "denied": (PermissionDeniedError("sk-theirs may not"), e.BackendAuthError, "(403): (the key) may not."),
     "time": (ReadTimeoutError("zzz"), e.BackendTimeout, "in time"),
     "long": (ValueError("prompt exceeds the context window of this model"), e.BackendContextTooLong, "too long"),
     "else": (KeyError("choices"), e.BackendError, "KeyError"),
@@ -96,13 +103,32 @@ FAILURES: dict[str, tuple[Exception, type[e.BackendError], str]] = {
 
 @pytest.mark.parametrize("name", FAILURES)
 def test_failures_of_any_provider_are_typed(assistant: Assistant, name: str) -> None:
-    backend = LlamaIndexBackend(Failing(model=name), settings=Settings(context_tokens=8000))
+    backend = LlamaIndexBackend(Failing(model=name, api_key="sk-theirs"), settings=Settings(context_tokens=8000))
     with Assistant.open(assistant.settings.index_path, backend=backend) as asked, pytest.raises(e.BackendError) as got:
         asked.ask(QUESTION)
     _, kind, said = FAILURES[name]
     assert type(got.value) is kind
     assert said in got.value.message
     assert got.value.hint
+
+
+class KeyInAddressLLM(HttpLLM):
+    """Asks as some providers want it."""
+
+    def _request(self, messages: Sequence[ChatMessage]) -> dict[str, Any]:
+        return super()._request(messages) | {"url": f"{self.api_base}/chat?key={self.api_key}"}
+
+
+@pytest.mark.parametrize("raw", ["<html></html>", "", '{"error": {"message": "sk-theirs is not enough"}}'])
+@pytest.mark.parametrize("status", [400, 403, 500])
+def test_a_key_is_shown_to_nobody(assistant: Assistant, server: Script, status: int, raw: str) -> None:
+    server.say(Reply(status=status, raw=raw))
+    llm = KeyInAddressLLM(api_base=server.url.replace("//", "//us:secret@"), api_key="sk-theirs")
+    backend = LlamaIndexBackend(llm, options=Options(retries=0, context_tokens=8000))
+    with Assistant.open(assistant.settings.index_path, backend=backend) as asked, pytest.raises(e.BackendError) as got:
+        asked.ask(QUESTION)
+    assert not re.search("sk-theirs|secret", got.value.message)
+    assert ("(the key) is not enough" if "not enough" in raw else f"{server.url}/chat'") in got.value.message
 
 
 @pytest.mark.parametrize(

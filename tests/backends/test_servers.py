@@ -7,6 +7,7 @@ import json
 import socket
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from typing import Any
@@ -34,13 +35,16 @@ REPLY = f"{SAID} [1.s6]."
 HALVES = (REPLY[:20], REPLY[20:])
 STREAM = "text/event-stream"
 Make = Callable[..., WritingBackend]
+Read = Callable[[WritingBackend, Prompt], list[Piece]]
 
 
 @pytest.fixture
 def make(server: Script) -> Make:
-    def made(model: str = "m", **options: Any) -> WritingBackend:
-        settings = Settings(model=model, base_url=server.url, api_key="sk-ours")
-        name = "openai" if model == "o3-pro" else "openai-like"
+    def made(
+        model: str = "m", name: str = "", key: str = "sk-ours-key", user: str = "", **options: Any
+    ) -> WritingBackend:
+        settings = Settings(model=model, base_url=server.url.replace("//", f"//{user}"), api_key=key)
+        name = name or ("openai" if model == "o3-pro" else "openai-like")
         backend: WritingBackend = load_plugin("backend", name)(
             settings=settings, options=Options(**{"retries": 0, "timeout": 5.0, **options})
         )
@@ -56,27 +60,33 @@ def prompt(assistant: Assistant) -> Prompt:
 
 def both(backend: WritingBackend, prompt: Prompt) -> list[Piece]:
     """The pieces, which are the same both ways; without the beginnings of sentences."""
-
-    async def drained() -> list[Piece]:
-        return [piece async for piece in backend.astream(prompt)]
-
-    pieces = list(backend.stream(prompt))
-    assert asyncio.run(drained()) == pieces
+    pieces = synchronous(backend, prompt)
+    assert asynchronous(backend, prompt) == pieces
     return [piece for piece in pieces if not isinstance(piece, Begun)]
 
 
 def raised_by(backend: WritingBackend, prompt: Prompt) -> e.BackendError:
     with pytest.raises(e.BackendError) as raised:
-        list(backend.stream(prompt))
+        synchronous(backend, prompt)
     with pytest.raises(type(raised.value), match=r".") as again:
-        asyncio.run(_drain(backend, prompt))
+        asynchronous(backend, prompt)
     assert str(again.value) == str(raised.value)
     return raised.value
 
 
-async def _drain(backend: WritingBackend, prompt: Prompt) -> None:
-    async for _ in backend.astream(prompt):
-        pass
+def synchronous(backend: WritingBackend, prompt: Prompt) -> list[Piece]:
+    return list(backend.stream(prompt))
+
+
+def asynchronous(backend: WritingBackend, prompt: Prompt) -> list[Piece]:
+    return asyncio.run(_drained(backend, prompt))
+
+
+async def _drained(backend: WritingBackend, prompt: Prompt) -> list[Piece]:
+    return [piece async for piece in backend.astream(prompt)]
+
+
+in_both_ways = pytest.mark.parametrize("read", [synchronous, asynchronous])
 
 
 def chunk(delta: Any, finish: Any = None, **more: Any) -> dict[str, Any]:
@@ -163,6 +173,17 @@ def test_a_cut_behind_the_end_loses_nothing(make: Make, server: Script, prompt: 
     assert both(make(), prompt)[0] == Draft(f"{SAID}.", (Label(0, 5),))
 
 
+HALF = json.dumps(chunk({"content": f"{REPLY} It"}))
+
+
+@pytest.mark.parametrize(("body", "breaks"), [(f"{HALF}\n", True), (HALF, True), (f"{HALF}\n{HALF[:20]}", False)])
+def test_lines_without_an_end_are_half_an_answer(
+    make: Make, server: Script, prompt: Prompt, body: str, breaks: bool
+) -> None:
+    server.say(Reply(raw=body, kind=STREAM, breaks=breaks))
+    assert type(raised_by(make(), prompt)) is e.BackendInterrupted
+
+
 RESPONSE = {"status": "completed", "output": [{"type": "reasoning", "summary": []}, {"type": "message", "content": [
     {"type": "output_text", "text": REPLY}
 ]}], "usage": {"input_tokens": 7, "output_tokens": "3"}}  # fmt: skip
@@ -230,7 +251,10 @@ def test_counts_that_cannot_be_are_not_known(
         ({"error": {"message": "no", "code": 401}}, e.BackendAuthError, "(401)"),
         ({"error": {"code": "context_length_exceeded"}}, e.BackendContextTooLong, "too long"),
         ({"choices": [{"error": {"message": "no GPU"}}]}, e.BackendInterrupted, "no GPU."),
+        ({"error": {"message": "no", "code": "4" * 5000}}, e.BackendInterrupted, "broke off its answer: no."),
         (chunk({}, "error"), e.BackendInterrupted, "no reason given."),
+        (chunk({}, "abort"), e.BackendInterrupted, "broke off its answer: abort."),
+        (chunk({}, "insufficient_system_resource"), e.BackendInterrupted, ": insufficient_system_resource."),
         (chunk({"refusal": "I won't."}, "stop"), e.BackendFiltered, "filter"),
         (chunk({"content": [{"type": "refusal", "refusal": "I won't."}]}, "stop"), e.BackendFiltered, "filter"),
         (chunk({}, "SAFETY"), e.BackendFiltered, "filter"),
@@ -258,7 +282,7 @@ def test_an_error_that_is_only_a_word_is_told(make: Make, server: Script, prompt
 @pytest.mark.parametrize(
     ("raw", "said"),
     [
-        ('{"error": {"message": "no\\u001b[31m, sk-ours.", "code": null}}', ": no [31m, (the key)."),
+        ('{"error": {"message": "no\\u001b[31m, sk-ours-key.", "code": null}}', ": no [31m, (the key)."),
         ('{"detail": "no"}', ": no."),
         ('{"message": "no"}', ": no."),
         ('["no"]', ": no."),
@@ -273,6 +297,19 @@ def test_a_refusal_says_why(make: Make, server: Script, prompt: Prompt, status: 
     error = raised_by(make(), prompt)
     assert error.message.endswith(f"({status}){said}")
     assert error.hint
+
+
+def test_a_word_in_place_of_a_key_is_shown(make: Make, server: Script, prompt: Prompt) -> None:
+    server.say(Reply(status=400, raw="none of these"))
+    assert ": none of these." in str(raised_by(make(key="none"), prompt))
+
+
+@pytest.mark.parametrize("name", ["openai", "openai-like"])
+def test_a_password_in_the_address_is_not_shown(make: Make, server: Script, prompt: Prompt, name: str) -> None:
+    server.say(Reply(status=404, raw="{}"))
+    said = str(raised_by(make(name=name, user="us:secret@"), prompt))
+    assert "secret" not in said
+    assert server.url.removesuffix("/v1") in said
 
 
 @pytest.mark.parametrize(
@@ -299,6 +336,24 @@ def test_what_a_server_refuses_is_left_out(
         assert left | ({"stream"} if body["stream"] is False else set()) == gone
         assert body.get("max_completion_tokens", body.get("max_tokens")) == asked["max_tokens"]
         assert "NOT_IN_ABSTRACTS" in json.dumps(body["messages"])
+
+
+def test_the_name_that_a_refusal_offers_is_sent(make: Make, server: Script, prompt: Prompt) -> None:
+    words = "Unrecognized argument: max_completion_tokens. Did you mean max_tokens?"
+    server.say(Reply(status=400, raw=json.dumps({"error": {"message": words}})), Reply(raw=json.dumps(WHOLE)))
+    assert both(make(name="openai"), prompt)[0] == Draft(f"{SAID}.", (Label(0, 5),))
+    asked, *later = (body for _, _, body in server.seen)
+    assert [(body.get("max_tokens"), "max_completion_tokens" in body) for body in later] == [
+        (asked["max_completion_tokens"], False)
+    ] * 2
+
+
+def test_a_template_without_a_system_role_is_no_fault(make: Make, server: Script, prompt: Prompt) -> None:
+    server.say(Reply(status=500, raw="Jinja Exception: System role not supported"), Reply(raw=json.dumps(WHOLE)))
+    assert both(make(), prompt)[0] == Draft(f"{SAID}.", (Label(0, 5),))
+    server.say(Reply(status=500, raw="the stream was closed"))
+    assert "(500): the stream was closed." in str(raised_by(make(), prompt))
+    assert len(server.seen) == 2, "a fault is no refusal of streams"
 
 
 def test_a_server_that_refuses_everything_is_asked_once_for_each(make: Make, server: Script, prompt: Prompt) -> None:
@@ -359,17 +414,45 @@ ENDLESS = {
 }
 
 
+@in_both_ways
 @pytest.mark.parametrize("body", ENDLESS.values(), ids=ENDLESS)
-def test_no_more_is_read_than_may_be_written(make: Make, server: Script, prompt: Prompt, body: str) -> None:
+def test_no_more_is_read_than_may_be_written(make: Make, server: Script, prompt: Prompt, body: str, read: Read) -> None:
     server.hung_up.clear()
     server.say(Reply(raw=body, kind=STREAM, endless=True, pause=0.001))
     started = time.monotonic()
-    if "It is so" not in body:
-        assert "RAG_MAX_TOKENS" in raised_by(make(max_tokens=32), prompt).hint
+    if "It is so" in body:
+        assert Notice(CUT) in read(make(max_tokens=32), prompt)
     else:
-        assert Notice(CUT) in both(make(max_tokens=32), prompt)
+        with pytest.raises(e.BackendProtocolError) as raised:
+            read(make(max_tokens=32), prompt)
+        assert "RAG_MAX_TOKENS" in raised.value.hint
     assert time.monotonic() - started < 3
     assert server.hung_up.wait(2)
+
+
+def test_nor_of_text_that_comes_in_one_piece(make: Make, server: Script, prompt: Prompt) -> None:
+    text = " ".join(f"Sentence {number} is so." for number in range(1000))
+    server.say(Reply(raw=json.dumps({"choices": [{"message": {"content": text}, "finish_reason": "stop"}]})))
+    pieces = both(make(max_tokens=32), prompt)
+    assert 100 < sum(len(piece.text) for piece in pieces if isinstance(piece, Draft)) <= 32 * 8
+    assert Notice(CUT) in pieces
+
+
+def test_a_long_text_in_one_piece_is_read_at_once(make: Make, server: Script, prompt: Prompt) -> None:
+    server.say(Reply(raw=content(f"<think>{'word ' * 300_000}</think>{REPLY}"), kind=STREAM))
+    started = time.monotonic()
+    assert Draft(f"{SAID}.", (Label(0, 5),)) in list(make(max_tokens=10**6).stream(prompt))
+    assert time.monotonic() - started < 8
+
+
+@in_both_ways
+def test_a_retry_may_write_as_much_as_the_first_call(make: Make, server: Script, prompt: Prompt, read: Read) -> None:
+    thought = chunk({"reasoning_content": "x" * 190})
+    failed = sse(thought, {"error": {"message": "busy", "code": 503}})
+    server.say(Reply(raw=failed, kind=STREAM), Reply(raw=sse(thought, *WORDS, END), kind=STREAM))
+    pieces = read(make(max_tokens=32, retries=1), prompt)
+    assert Draft(f"{SAID}.", (Label(0, 5),)) in pieces
+    assert Notice(CUT) not in pieces
 
 
 @pytest.mark.parametrize(
@@ -396,11 +479,12 @@ def test_a_reply_without_end_is_not_held(make: Make, server: Script, prompt: Pro
     assert "more than 8 MB" in str(raised_by(make(), prompt))
 
 
+@pytest.mark.parametrize("status", [500, 302])
 @pytest.mark.parametrize("pause", [0.05, 0.0])
-def test_nor_is_a_refusal(make: Make, server: Script, prompt: Prompt, pause: float) -> None:
-    server.say(Reply(status=500, raw="x" * 2**16, endless=True, pause=pause))
+def test_nor_is_a_refusal(make: Make, server: Script, prompt: Prompt, pause: float, status: int) -> None:
+    server.say(Reply(status=status, raw="x" * 2**16, endless=True, pause=pause))
     started = time.monotonic()
-    assert "(500): xxx" in str(raised_by(make(timeout=0.5), prompt))
+    assert f"({status}): xxx" in str(raised_by(make(timeout=0.5), prompt))
     assert time.monotonic() - started < 5
 
 
@@ -416,12 +500,32 @@ def test_a_server_that_hangs_is_waited_for_once(assistant: Assistant) -> None:
             assert 1.5 <= time.monotonic() - started < 4
 
 
+def test_asking_for_the_context_blocks_no_event_loop(prompt: Prompt) -> None:
+    async def seconds() -> float:
+        started = time.monotonic()
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.3):
+                await _drained(backend, replace(prompt, user="It is rendered already."))
+        return time.monotonic() - started
+
+    with socket.create_server(("127.0.0.1", 0)) as hung:
+        settings = Settings(model="m", base_url=f"http://127.0.0.1:{hung.getsockname()[1]}/v1")
+        backend: WritingBackend = load_plugin("backend", "openai-like")(settings=settings, options=Options(timeout=8.0))
+        assert asyncio.run(seconds()) < 1.5
+
+
 @pytest.mark.parametrize("model", ["m", "o3-pro"])
 @pytest.mark.parametrize("seconds", [5.0, 7.0])
 def test_the_timeout_is_the_clients(make: Make, model: str, seconds: float) -> None:
     backend: Any = make(model, timeout=seconds)
+
+    async def seconds_of_async() -> float:
+        async with backend.async_client() as client:
+            return float(client.timeout.read)
+
     with backend.client() as client:
         assert client.timeout.read == seconds
+    assert asyncio.run(seconds_of_async()) == seconds
 
 
 def test_words_without_an_end_are_not_looked_at_again_and_again(make: Make, server: Script, prompt: Prompt) -> None:

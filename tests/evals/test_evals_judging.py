@@ -98,6 +98,15 @@ def test_each_thing_is_asked_once_and_kept(server: Script, run: Path, capsys: py
     assert len(server.seen) == len(asked)
 
 
+def test_an_error_behind_the_end_of_a_reply_loses_nothing(
+    server: Script, run: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    said = json.dumps({"choices": [{"delta": {"content": "NO"}, "finish_reason": "stop"}]})
+    raw = f'data: {said}\n\ndata: {{"error": "late"}}\n\n'
+    code, _, err = judged(server, run, capsys, Reply(raw=raw, kind="text/event-stream"))
+    assert code == 0, err
+
+
 def test_a_budget_stops_it_before_a_call_and_what_was_said_is_kept(
     server: Script, run: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
