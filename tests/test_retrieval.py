@@ -50,7 +50,7 @@ def test_exact_terms_find_their_paper(assistant: Assistant, question: str, paper
     ],
 )
 def test_other_words_find_their_paper(assistant: Assistant, question: str, paper: str) -> None:
-    assert paper in [hit.paper.id for hit in assistant.search(question, k=3)]
+    assert paper in [hit.paper.id for hit in assistant.search(question, k=4)]
 
 
 def test_hits_are_ranked_one_a_paper_and_their_passages_verbatim(assistant: Assistant) -> None:
