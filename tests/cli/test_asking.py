@@ -25,12 +25,23 @@ def test_the_first_ask_builds_its_index(tmp_path: Path) -> None:
     assert run_command("ask", DPO, cwd=tmp_path, **home).out == first.out
 
 
-def test_an_index_that_is_named_but_not_there(rag_alone: Run) -> None:
+def test_an_index_that_is_named_but_not_there(rag_alone: Run, tmp_path: Path) -> None:
+    """It is made of the bundled papers, as in the default place, and told, since the name may be a slip."""
     done = rag_alone("ask", DPO)
+    assert done.code == 0
+    assert done.out.count("[1]") == 2
+    assert f"There was no index at {tmp_path / 'index'}; the bundled papers are indexed there now." in done.err
+    assert rag_alone("ask", DPO).err == ""
+
+
+def test_a_folder_of_papers_is_not_taken_for_an_index(rag_alone: Run, tmp_path: Path) -> None:
+    (tmp_path / "papers").mkdir()
+    (tmp_path / "papers" / "mine.txt").write_text("A ziggurat has seven levels.")
+    done = rag_alone("ask", "--index", "papers", DPO)
     assert (done.code, done.out) == (1, "")
-    assert "There is no index at" in done.err
-    assert "hint: " in done.err
-    assert "rag-assistant index" in done.err
+    assert "There is no index at " in done.err
+    assert "hint: run: rag-assistant index" in done.err
+    assert [path.name for path in (tmp_path / "papers").iterdir()] == ["mine.txt"]
 
 
 def test_a_piped_answer_is_plain_text_with_sources_and_quotes(rag: Run) -> None:
