@@ -103,7 +103,7 @@ def test_what_had_come_before_a_failure_is_kept(opened: Open, server: Script, re
     assert notice.endswith("; what had arrived by then is kept.")
 
 
-@pytest.mark.parametrize("pieces", [("NOT_IN_ABSTRACTS\n", "but"), (HELD, "</think>\n", "It")])
+@pytest.mark.parametrize("pieces", [("NOT_IN_ABSTRACTS. ", "But it"), (HELD, "</think>\n", "It")])
 def test_a_refusal_or_reasoning_before_a_failure_is_no_answer(
     opened: Open, server: Script, pieces: tuple[str, ...]
 ) -> None:
