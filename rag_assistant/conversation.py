@@ -99,6 +99,8 @@ _FROM_THE_END = frozenset({"last", "latter"})
 _MARKER = re.compile(r"\s*\[\d+(?:\s*[,;–-]\s*\d+)*\]")
 _MIN_SENTENCE = 25
 _MAX_CARRIED = 12
+LONGEST_REFERENCE = 120
+"""Characters of a question that only refers; a longer text says by itself what it is about."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,15 +154,15 @@ def stand_alone(question: str, history: Sequence[Turn], papers: Iterable[Paper])
     by_text = list(papers)
     titles = {paper.id: paper.title for paper in by_text}
     cited = _focus(turns, by_text)
-    if _REWORDING.match(asked):
+    if of_before and _REWORDING.match(asked):
         return Standalone(f"{asked.rstrip(' ?.')} ({_topic(turns)})?", focus=tuple(cited), asks="rewording")
-    if cited and _SIMILAR.search(asked):
+    if of_before and cited and _SIMILAR.search(asked):
         return Standalone(asked, focus=(cited[0],), asks="similar")
-    if cited and _SAME_AUTHORS.search(asked):
+    if of_before and cited and _SAME_AUTHORS.search(asked):
         authors = next(paper.authors for paper in by_text if paper.id == cited[0])
         if authors:
             return Standalone(f"Which papers are by {' or '.join(authors)}?", exclude=(cited[0],))
-    if _MORE.match(asked) and (topic := _topic(turns)):
+    if of_before and _MORE.match(asked) and (topic := _topic(turns)):
         told = {paper for _, answer in turns for paper in cited_papers(answer, by_text)}
         return Standalone(f"{topic}?", exclude=tuple(paper.id for paper in by_text if paper.id in told))
     narrow = _NARROW.match(asked) and len(own) <= _MAX_NARROW and not _names_a_subject(asked)
@@ -203,7 +205,7 @@ def _focus(turns: list[Turn], papers: list[Paper]) -> list[str]:
 def _is_of_before(question: str) -> bool:
     """Whether a question's form makes sense after another only: "any others?", "explain that more simply"."""
     forms = (_POINTS_AT, _REWORDING, _MORE, _SIMILAR, _SAME_AUTHORS)
-    return any(form.search(question) for form in forms)
+    return len(question) <= LONGEST_REFERENCE and any(form.search(question) for form in forms)
 
 
 def _about(asked: str, ordinal: re.Match[str], title: str, paper: str) -> Standalone:

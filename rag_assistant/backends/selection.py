@@ -34,9 +34,10 @@ def smallest_set(
 
     The best sentence always; then those that the reader says answer too, and the next best until there are ``least``.
     """
-    order = ranked(words, paper)
-    chosen = [index for _, index in order[:least]]
+    order = [index for _, index in ranked(words, paper)]
+    chosen = order[:1]
     if paper.reading is not None:
-        more = (index for _, index in order[least:] if paper.reading.sentences[index] >= ANSWERS)
-        chosen += list(more)[: max(0, limit - len(chosen))]
+        more = (index for index in order[1:] if paper.reading.sentences[index] >= ANSWERS)
+        chosen += list(more)[: max(0, limit - 1)]
+    chosen += [index for index in order if index not in chosen][: max(0, least - len(chosen))]
     return sorted(chosen)

@@ -43,6 +43,7 @@ def best_cosines(question: NDArray[np.float32], texts: Sequence[WordVectors]) ->
     for at in range(0, len(vectors), _CHUNK):  # pieces that stay in the cache, too small for BLAS to start threads
         piece = vectors[at : at + _CHUNK]
         buffer[: len(piece)] = piece
-        np.matmul(buffer[: len(piece)], columns, out=cosines[at : at + _CHUNK])
+        with np.errstate(invalid="ignore"):  # BLAS may compute in lanes beyond the matrix, whatever is there
+            np.matmul(buffer[: len(piece)], columns, out=cosines[at : at + _CHUNK])
     result[filled] = np.maximum.reduceat(cosines, starts, axis=0)
     return np.clip(result, 0.0, 1.0)

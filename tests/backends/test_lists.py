@@ -149,7 +149,7 @@ def test_progress_is_told_before_each_batch(opened: Open, server: Script) -> Non
         ("Paper 1\nPaper 3", 2),
         ("[1], [3]", 2),
         ("1, 3 and 5", 3),
-        ("[1.s2][1.s3]\n[1.s1]", 1),
+        ("[1.s2][1.s1]\n[1.s1]", 1),
         ("Paper 1: does not fit [1.s1].\nPaper 2: yes [2.s2]\nPaper 3: No, unrelated [3.s1].", 1),
         ("The first paper isn't about this [1.s1].\n[2.s2]", 1),
         ("[1.s2] It does not need labels and is not related to distillation", 1),

@@ -379,7 +379,7 @@ def _date(**ahead: float) -> str:
         ("99999", "ask again in 28 hours"),
         ("1e12", "ask again in 11,574,075 days"),
         ("90", "ask again in 90 seconds"),
-        (_date(minutes=30), "ask again in 30 minutes"),
+        (_date(hours=30), "ask again in 30 hours"),
         (_date(days=9).replace(" GMT", ""), "ask again in 9 days"),
         ("-5", "ask again in a moment"),
         (_date(days=-9), "ask again in a moment"),
