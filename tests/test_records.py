@@ -38,6 +38,7 @@ def test_a_year_that_none_has(assistant: Assistant, question: str) -> None:
         ("How many papers have fewer than three authors?", 1, 2),
         ("everything with more than 12 co-authors", 13, 99),
         ("list papers by no more than 3 authors", 1, 3),
+        ("which papers were written by seven people", 7, 7),
     ],
 )
 def test_numbers_of_authors(assistant: Assistant, question: str, low: int, high: int) -> None:
@@ -102,6 +103,10 @@ def test_a_negated_scope_gets_the_complement(assistant: Assistant, question: str
         "papers with 3 experiments",
         "Who wrote the 2024 paper on music?",
         "papers on learning without labels",
+        "Does it work without labels?",
+        "Which method works without labels?",
+        "Is the bound one that does not depend on the dimension?",
+        "Which papers had music rated by ten people?",
         "Which paper scales with two authors' annotations?",
     ],
 )

@@ -116,9 +116,9 @@ _CONDITIONS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], Condition]],
     (_compile(rf"{_YEAR.format('y')}(?:['’]s)?\s+(?={_PAPER}\b)"), _in_year),
     (
         _compile(
-            rf"(?:with|(?:(?:written|authored)\s+)?by|from|having|have|has|had)?\s*(?:(?:only|just)\s+)?(?P<how>no\s+more\s+than|more\s+than|over|above|fewer\s+than|less\s+than|"
+            rf"(?:with|(?P<wrote>(?:written|authored)\s+by)|by|from|having|have|has|had)?\s*(?:(?:only|just)\s+)?(?P<how>no\s+more\s+than|more\s+than|over|above|fewer\s+than|less\s+than|"
             rf"under|below|at\s+least|at\s+most|up\s+to|exactly|precisely|a\s+minimum\s+of|a\s+maximum\s+of)?\s*"
-            rf"{_NUMBER}\s*(?P<more>\+|plus|or\s+more|or\s+fewer|or\s+less)?\s*(?:different\s+)?(?:(?:co-?)?(?:authors?|writers?)|people|persons?)\b(?!['’])"
+            rf"{_NUMBER}\s*(?P<more>\+|plus|or\s+more|or\s+fewer|or\s+less)?\s*(?:different\s+)?(?:(?:co-?)?(?:authors?|writers?)\b(?!['’])|(?(wrote)(?:people|persons?)\b|(?!)))"
         ),
         _authors,
     ),
@@ -172,7 +172,8 @@ _ASKING = re.compile(
 )
 
 
-_OF_THESE = rf"(?:{_PAPER}|of\s+(?:these|those|them))"
+# Not "work" and "one": "Does it work without labels?", "Is the bound one that doesn't depend on that?".
+_OF_THESE = r"(?:papers?|articles|abstracts|studies|publications|(?:all|any|other|which)\s+works|(?:which|the|any)\s+ones|anything|everything|something|stuff|of\s+(?:these|those|them))"
 _VERB = r"(?:(?:be|being)\s+)?(?:about|on|in|of|use[sd]?|using|with|mention\w*|(?:deal|concern|work|engag)\w*\s+(?:with|on|in)|concern\w*|cover\w*|discuss\w*|involv\w*|rel(?:y|ies|ying)\s+on|relat\w+\s+to|need|requir\w*|contain\w*|have|report\w*|includ\w*|stud(?:y|ies|ying)|touch\w*(?:\s+on)?|tackl\w*|address\w*|based\s+on|focus\w*\s+on|look\w*\s+at|the\s+ones?|those|any|do|to)"
 _NEGATED = (
     re.compile(
@@ -246,7 +247,7 @@ def _found(text: str) -> Iterator[tuple[str, Condition]]:
     for pattern, read in _CONDITIONS:
         for match in list(pattern.finditer(text)):
             condition = read(match)
-            said = match[0].strip()
+            said = re.sub(r"^(?:that|which|who)\s+", "", match[0].strip(), flags=re.IGNORECASE)
             yield (
                 match[0],
                 Condition(
