@@ -34,7 +34,7 @@ _REWORDING = re.compile(
     r"^\W*(?:(?:can|could|would|will)\s+you\s+|please\s+|and\s+)*(?:explain|say|put|rephrase|reword|simplify|summari[sz]e|shorten|translate|elaborate)\b"
     r"(?:\s+(?:on|to\s+me|me))?\s*(?:it|this|that|these|those|them|the\s+(?:answer|above))?\s*"
     r"(?:(?:a\s+(?:bit|little)|much)\s+)?(?:(?:more|less)\s+)?(?:simply|simple|simpler|easier|shorter|brief\w*|plain\w*|detail\w*|further|again|better|technical\w*|"
-    r"in\s+.{0,40}|into\s+.{0,20}|for\s+.{0,40}|like\s+.{0,40}|terms|words|please|pls)*\W*$"
+    r"in\s+(?:a\s+)?(?:more\s+)?(?:simple|simpler|other|plain|easier|lay\w*|fewer|few|one|two|three|non-?technical|everyday|your\s+own)\b|(?:into|in)\s+(?:english|german|french|spanish|chinese)|for\s+(?:an?\s+)?(?:beginners?|layman|laymen|lay\s*people|non-?experts?|child|children|kids?|students?)|like\s+i['’]?m\s+\w+|terms|words?|way|sentences?|english|please|pls|\s)*\W*$"
     r"|^\W*(?:in\s+(?:simpler|simple|other|plain|layman.?s?)\s+(?:words|terms|english)|eli5|simpler|shorter|tl;?dr)\W*$",
     re.IGNORECASE,
 )
@@ -50,7 +50,7 @@ _SIMILAR = re.compile(
     re.IGNORECASE,
 )
 _SAME_AUTHORS = re.compile(
-    r"\b(?:else|other|others|another|more)\b.*\b(?:they|he|she|these\s+(?:authors|people)|the\s+(?:same\s+)?authors?|them|him|her)\b.*\b(?:writ\w+|wrote|publish\w*|author\w*|done|do|made)?\W*$"
+    r"\b(?:else|other|others|another|more)\b.*\b(?:they|he|she|these\s+(?:authors|people)|the\s+(?:same\s+)?authors?)\b.*\b(?:writ\w+|wrote|publish\w*|authored)\W*$"
     r"|\b(?:other|more|another)\s+(?:\w+\s+)?(?:papers?|works?|articles?)\s+(?:by|of|from)\s+(?:them|him|her|the(?:se|\s+same)\s+(?:authors?|people))\b",
     re.IGNORECASE,
 )

@@ -172,7 +172,18 @@ def test_a_first_question_without_a_subject_asks_back(question: str) -> None:
     assert follow(question, ()).unresolved
 
 
-@pytest.mark.parametrize("question", ["And pruning?", "What does it cost to train a language model?", "more data"])
+@pytest.mark.parametrize(
+    "question",
+    [
+        "And pruning?",
+        "What does it cost to train a language model?",
+        "more data",
+        "Do other methods fail when they are attacked?",
+        "Which other clients slow them down?",
+        "Explain for which graphs persistence helps",
+        "explain in what sense the bound is tight",
+    ],
+)
 def test_a_first_question_with_a_subject_is_asked(question: str) -> None:
     assert not follow(question, ()).unresolved
 

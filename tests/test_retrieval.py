@@ -46,11 +46,15 @@ def test_exact_terms_find_their_paper(assistant: Assistant, question: str, paper
         ("classifiers for imbalanced data where some classes are rare", "gao24s"),
         ("editing hidden activations to change what a chatbot writes", "singh24d"),
         ("learned penalties for reconstructing images from measurements", "shumaylov24a"),
-        ("malicious participants in collaborative training across devices", "allouah24a"),
+        pytest.param(
+            "malicious participants in collaborative training across devices",
+            "allouah24a",
+            marks=pytest.mark.xfail(reason="found fourth", strict=True),
+        ),
     ],
 )
 def test_other_words_find_their_paper(assistant: Assistant, question: str, paper: str) -> None:
-    assert paper in [hit.paper.id for hit in assistant.search(question, k=4)]
+    assert paper in [hit.paper.id for hit in assistant.search(question, k=3)]
 
 
 def test_hits_are_ranked_one_a_paper_and_their_passages_verbatim(assistant: Assistant) -> None:

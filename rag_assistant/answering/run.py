@@ -224,7 +224,8 @@ class Run:
         self._record.count(made)
 
     def _narrowed(self, form: QuestionForm, filters: Filters | None) -> QuestionForm:
-        """The question as it is where no record fits its conditions: what it is about doesn't matter then."""
+        """The question; where no record fits its conditions, without its topic, which doesn't matter then. Tells in a
+        notice which papers are looked through."""
         if form.records is None or form.field == "records":
             return form
         fit = fitting(self.retriever, form.records, filters)

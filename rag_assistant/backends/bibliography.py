@@ -264,7 +264,7 @@ def _quoted_address(form: QuestionForm, evidence: Evidence, index: int) -> Draft
     for place, sentence in enumerate(paper.sentences):
         for match in _ADDRESS.finditer(sentence.passage.text):
             host = match["host"].lower().removeprefix("www.").split(".")[0]
-            if form.field == "code" or (named and host in form.text.lower()):
+            if form.field == "code" or (named and host and host in form.text.lower()):
                 return Draft(sentence.passage.text, (Label(index, place),))
     return None
 
