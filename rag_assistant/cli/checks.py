@@ -143,16 +143,19 @@ def embedder_check(settings: Settings) -> Check:
     from rag_assistant.embedders.resolve import resolve_embedder
 
     try:
-        embedder = resolve_embedder(settings.embedder)
-        if settings.embedder == "openai":
+        if settings.embedder == "openai" and (key := os.environ.get("OPENAI_API_KEY")):
             from pydantic import SecretStr
 
             from rag_assistant.backends.openai import OpenAIBackend
             from rag_assistant.embedders.openai import DEFAULT_MODEL
 
-            its = {"model": DEFAULT_MODEL, "base_url": None, "api_key": SecretStr(os.environ["OPENAI_API_KEY"])}
+            # Before it is loaded: that may call it, and try for minutes where nobody is there.
+            its = {"model": DEFAULT_MODEL, "base_url": None, "api_key": SecretStr(key)}
             server = OpenAIBackend(settings=settings.model_copy(update=its))
-            return server_check("embedder", "openai can be loaded", server)
+            found = server_check("embedder", "openai can be loaded", server)
+            resolve_embedder(settings.embedder)
+            return found
+        embedder = resolve_embedder(settings.embedder)
         if settings.embedder != "minilm":
             return Check("embedder", "ok", f"{settings.embedder} can be loaded; it was not called")
         from rag_assistant.embedders.minilm import MODEL_SHA256, model_path
