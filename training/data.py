@@ -107,7 +107,7 @@ def worn(text: str, rng: random.Random) -> str:
 class Packs:
     """Draws batches: neighbouring abstracts, each with its own items, copies without the answer, and others' items."""
 
-    def __init__(self, papers: dict[str, Labelled], hard: dict[tuple[str, int], list[str]], seed: int, most: int = 15):
+    def __init__(self, papers: dict[str, Labelled], hard: dict[tuple[str, int], list[str]], seed: int, most: int = 16):
         self.papers, self.most, self.rng = papers, most, random.Random(seed)
         self.hard = hard
         self.lured: dict[str, list[tuple[str, int]]] = {key: [] for key in papers}
@@ -144,7 +144,7 @@ class Packs:
         rng, paper = self.rng, self.papers[key]
         own = list(enumerate(paper.items))
         rng.shuffle(own)
-        own = own[:9]
+        own = own[:8]
         items = []
         for k, item in own:
             group = hash((key, k)) if item.answers else -1
@@ -163,7 +163,7 @@ class Packs:
         ]
         rng.shuffle(others)
         lured = rng.sample(self.lured[key], min(4, len(self.lured[key])))
-        for other, k in [*others[:5], *lured][: max(2, self.most - len(items))]:
+        for other, k in [*others[:6], *lured][: max(6, self.most - len(items))]:
             item = self.papers[other].items[k]
             items.append(
                 Item(
@@ -174,7 +174,7 @@ class Packs:
                     group=hash((other, k)) if item.answers else -1,
                 )
             )
-        return items[: self.most + 3]
+        return items[: self.most + 4]
 
     def faded(self, item: Item, paper: Labelled) -> Item:
         """The item worn, and now and then without some sentences that don't matter, so that a gap tells nothing."""

@@ -43,13 +43,14 @@ class Layer(nn.Module):
         self.query, self.key, self.value, self.out = (nn.Linear(hidden, hidden) for _ in range(4))
         self.up, self.down = nn.Linear(hidden, inner), nn.Linear(inner, hidden)
         self.attention_norm, self.norm = nn.LayerNorm(hidden, 1e-12), nn.LayerNorm(hidden, 1e-12)
+        self.drop = nn.Dropout(0.1)
 
     def split(self, x: Tensor) -> Tensor:
         return x.unflatten(-1, (self.heads, -1)).transpose(-2, -3)
 
     def after(self, x: Tensor, attended: Tensor) -> Tensor:
-        x = self.attention_norm(x + self.out(attended.transpose(-2, -3).flatten(-2)))
-        return self.norm(x + self.down(nn.functional.gelu(self.up(x))))
+        x = self.attention_norm(x + self.drop(self.out(attended.transpose(-2, -3).flatten(-2))))
+        return self.norm(x + self.drop(self.down(nn.functional.gelu(self.up(x)))))
 
 
 def _head(width: int, out: int) -> nn.Sequential:

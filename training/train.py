@@ -143,7 +143,7 @@ def main() -> None:
     given = parser.parse_args()
     torch.manual_seed(given.seed)
     papers = learned_on(load(given.icml, given.scifact), given.share)
-    reader = from_minilm(given.minilm)
+    reader = from_minilm(given.minilm).eval()
     hard = hard_negatives(reader, papers, given.out.with_name("vectors.pt"))
     if given.start:
         reader.load_state_dict(restored(given.start) if given.start.suffix == ".onnx" else load_file(given.start))
