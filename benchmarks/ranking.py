@@ -21,7 +21,7 @@ from scipy.optimize import minimize
 from rag_assistant.embedders.minilm import MiniLM
 from rag_assistant.evals.beir import load_beir
 from rag_assistant.evals.retrieval_metrics import ndcg_at
-from rag_assistant.evidence import PaperEvidence, QuestionWord, coverage
+from rag_assistant.evidence.base import PaperEvidence, QuestionWord, coverage
 from rag_assistant.index.open import open_index
 from rag_assistant.retrieval.retriever import Query, Retriever
 

@@ -23,16 +23,17 @@ from pathlib import Path
 
 from rag_assistant.answering.rewriting import needs_model, reworded
 from rag_assistant.assistant import bundled_papers
-from rag_assistant.backends.base import Rewrites
-from rag_assistant.backends.resolve import resolve_backend
 from rag_assistant.conversation import stand_alone
-from rag_assistant.drafts import Rewritten
 from rag_assistant.evals import Dataset
 from rag_assistant.evals.headline import cell
 from rag_assistant.evals.report import table
 from rag_assistant.evals.statistics import estimate
+from rag_assistant.models.replies import ModelReply
+from rag_assistant.prompts import render_rewrite
 from rag_assistant.settings import Settings
 from rag_assistant.types import Paper, Turn
+from rag_assistant.writers.generative import GenerativeWriter
+from rag_assistant.writers.resolve import resolve_backend
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,7 @@ def main() -> None:
     if given.base_url:
         settings = Settings(backend="openai-like", model=given.model, base_url=given.base_url, timeout=600.0)
         backend = resolve_backend("openai-like", settings)
-        assert isinstance(backend, Rewrites)
+        assert isinstance(backend, GenerativeWriter)
     own = [
         FollowUp(case.id, case.question, case.history, case.standalone, case.cluster)
         for case in Dataset.load().select(categories=["follow_up"])
@@ -85,7 +86,11 @@ def read(path: Path) -> list[FollowUp]:
 
 
 def report(
-    name: str, followups: Sequence[FollowUp], papers: tuple[Paper, ...], backend: Rewrites | None, out: Path | None
+    name: str,
+    followups: Sequence[FollowUp],
+    papers: tuple[Paper, ...],
+    backend: GenerativeWriter | None,
+    out: Path | None,
 ) -> None:
     """Rewords one set of follow-ups in each way and prints how close they come."""
     kept = _kept(out)
@@ -127,9 +132,11 @@ def overlap(text: str, reference: str) -> float:
     return 2 * shared / (one.total() + other.total()) if shared else 0.0
 
 
-def _asked(backend: Rewrites, followup: FollowUp) -> str:
-    pieces = backend.rewrite(backend.prepare_rewrite(followup.asked, followup.turns))
-    return "".join(piece.text for piece in pieces if isinstance(piece, Rewritten))
+def _asked(backend: GenerativeWriter, followup: FollowUp) -> str:
+    reply = ModelReply(backend.server)
+    for _ in backend.caller.prepared(render_rewrite(followup.asked, followup.turns), reply).pieces():
+        pass
+    return reply.text
 
 
 def _kept(out: Path | None) -> dict[str, str]:

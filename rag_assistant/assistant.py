@@ -10,15 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, get_args
 
 from rag_assistant.answering.batch import Outcome, aask_all, ask_all
-from rag_assistant.answering.budget import Budget
-from rag_assistant.answering.driving import adrive, drive
 from rag_assistant.answering.library import Library, PathLike, Progress
 from rag_assistant.answering.run import Run
+from rag_assistant.answering.runner import aevents_of, events_of
 from rag_assistant.answering.snapshots import Snapshots
 from rag_assistant.answering.streams import AnswerStream, AsyncAnswerStream
 from rag_assistant.answering.verifying import verify
-from rag_assistant.backends.base import Backend
-from rag_assistant.backends.resolve import resolve_backend
 from rag_assistant.bundled import bundled
 from rag_assistant.checks.base import Check
 from rag_assistant.checks.resolve import resolve_check
@@ -27,12 +24,15 @@ from rag_assistant.errors import BackendError, InputError
 from rag_assistant.index.generations import IndexFolder
 from rag_assistant.index.open import OpenIndex, open_index
 from rag_assistant.loaders import load_papers
+from rag_assistant.models.budget import Budget
 from rag_assistant.plugins import load_plugin
 from rag_assistant.questions.form import analyse
 from rag_assistant.reader.base import Reader
 from rag_assistant.reader.resolve import resolve_reader
 from rag_assistant.retrieval.retriever import Query, Retriever, hits_of
 from rag_assistant.types import Answer, Event, Filters, Hit, Length, Paper, Turn, Verification
+from rag_assistant.writers.base import Backend
+from rag_assistant.writers.resolve import resolve_backend
 
 if TYPE_CHECKING:
     from rag_assistant.settings import Settings
@@ -361,32 +361,32 @@ class Assistant(Library):
         wanted = length or self._settings.length
         if wanted not in get_args(Length):
             raise InputError(f"{wanted!r} is no length.", hint=f"use one of {', '.join(get_args(Length))}")
-        purse, number = self._budget.answer(), k or self._settings.k
         return Run(
-            retriever,
-            self._backend,
-            self._fallback,
-            purse,
-            question,
-            history,
-            number,
-            filters,
-            wanted,
-            self._settings.trust_model,
-            self._check,
+            retriever=retriever,
+            writer=self._backend,
+            fallback=self._fallback,
+            ledger=self._budget.answer(),
+            question=question,
+            history=history,
+            k=k or self._settings.k,
+            filters=filters,
+            length=wanted,
+            trusts_model=self._settings.trust_model,
+            check=self._check,
         )
 
     def _events(
         self, question: str, history: Sequence[Turn], k: int | None, filters: Filters | None, length: Length | None
     ) -> Iterator[Event]:
         with self._snapshots.use() as retriever:
-            yield from drive(self._run(retriever, question, history, k, filters, length))
+            yield from events_of(self._run(retriever, question, history, k, filters, length).steps())
 
     async def _aevents(
         self, question: str, history: Sequence[Turn], k: int | None, filters: Filters | None, length: Length | None
     ) -> AsyncIterator[Event]:
         with await asyncio.to_thread(self._snapshots.use) as retriever:
-            async with aclosing(adrive(self._run(retriever, question, history, k, filters, length))) as events:
+            steps = self._run(retriever, question, history, k, filters, length).steps()
+            async with aclosing(aevents_of(steps)) as events:
                 async for event in events:
                     yield event
 

@@ -77,21 +77,6 @@ class Matched:
 
 
 @dataclass(frozen=True, slots=True)
-class Picked:
-    """Which papers of a batch a model takes into a list.
-
-    Attributes:
-        labels: One for each paper that belongs, in their order.
-        judged: Of how many papers, from the first on, the reply tells whether they belong; none where it can't be read.
-        unknown: How many labels named nothing that was sent.
-    """
-
-    labels: tuple[Label, ...]
-    judged: int
-    unknown: int = 0
-
-
-@dataclass(frozen=True, slots=True)
 class Refusal:
     """No answer, and why: the status, the words that were looked for, and a sentence for people where the standard one
     doesn't fit."""
@@ -99,21 +84,6 @@ class Refusal:
     status: Status
     looked_for: tuple[str, ...] = ()
     message: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Rewritten:
-    """A follow-up question as a model words it, unchecked; comes of no prompt that asks for an answer."""
-
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Doubted:
-    """A further check doesn't find the statement ``at`` this place of the answer in what it cites, and why."""
-
-    at: int
-    reason: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,5 +101,5 @@ class Notice:
 
 
 Writing = Begun | Draft | Frame | Matched | Missing | Refusal | Withdrawn
-Piece = Writing | Doubted | Notice | Picked | Rewritten | Usage | Waiting
-"""What backends yield, in order."""
+Piece = Writing | Notice | Usage | Waiting
+"""What writers yield, in order."""

@@ -21,11 +21,11 @@ BUILTINS: Mapping[str, Mapping[str, str]] = MappingProxyType(
     {
         "backend": MappingProxyType(
             {
-                "extractive": "rag_assistant.backends.extractive:ExtractiveBackend",
-                "llamacpp": "rag_assistant.backends.llamacpp:LlamaCppBackend",
-                "llamaindex": "rag_assistant.backends.llamaindex:LlamaIndexBackend",
-                "openai": "rag_assistant.backends.openai:OpenAIBackend",
-                "openai-like": "rag_assistant.backends.openai_like:OpenAILikeBackend",
+                "extractive": "rag_assistant.writers.extractive:ExtractiveWriter",
+                "llamacpp": "rag_assistant.models.llamacpp:LlamaCppModel",
+                "llamaindex": "rag_assistant.models.llamaindex:LlamaIndexModel",
+                "openai": "rag_assistant.models.openai:OpenAIModel",
+                "openai-like": "rag_assistant.models.openai_like:OpenAILikeModel",
             }
         ),
         "check": MappingProxyType({"model": "rag_assistant.checks.model:ModelCheck"}),

@@ -12,9 +12,9 @@ import pytest
 from jsonschema import Draft202012Validator, ValidationError
 
 from rag_assistant import Answer, Assistant, Filters
-from rag_assistant.backends.base import Prompt
 from rag_assistant.drafts import Draft, Label, Piece
 from rag_assistant.types import ANSWER_SCHEMA_VERSION, PromptInfo, Status, Usage
+from rag_assistant.writers.base import Prompt
 
 
 @pytest.fixture(scope="module")

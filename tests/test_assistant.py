@@ -14,9 +14,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from rag_assistant import Answer, Assistant, Filters, FinalEvent, HitsEvent, StageEvent, TextEvent
-from rag_assistant.backends.base import Prompt
 from rag_assistant.drafts import Draft, Label, Piece, Refusal
 from rag_assistant.types import Turn
+from rag_assistant.writers.base import Prompt
 
 QUESTIONS = (
     "What is CTMA?",

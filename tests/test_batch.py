@@ -9,10 +9,10 @@ from collections.abc import AsyncIterator, Iterator
 import pytest
 
 from rag_assistant import Assistant, Outcome
-from rag_assistant.backends.base import Prompt
 from rag_assistant.drafts import Draft, Label, Piece
 from rag_assistant.errors import BackendError, BackendRateLimited, InputError
 from rag_assistant.settings import Settings
+from rag_assistant.writers.base import Prompt
 from tests.backends.chat_server import Reply, Script, serving
 
 QUESTIONS = (

@@ -1,7 +1,7 @@
 """Many questions at once: answers in order, failures as rows, and a provider's limits respected.
 
 A question that a provider refuses for now is asked again at the end, one at a time: what came too fast together comes
-slowly enough then. Pauses that the provider asks for hold back all (see ``WritingBackend``).
+slowly enough then. Pauses that the provider asks for hold back all (see ``GenerativeWriter``).
 """
 
 from __future__ import annotations

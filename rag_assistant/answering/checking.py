@@ -3,114 +3,81 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Generator, Iterator
 
-from rag_assistant.answering.budget import Purse
-from rag_assistant.answering.calls import Call
-from rag_assistant.backends.base import Backend, Prompt
-from rag_assistant.checks.base import AsyncCheck, Check, Claim, Opinion, PreparesCheck
-from rag_assistant.drafts import Doubted, Piece
+from rag_assistant.answering.calls import Call, Take, of_model
+from rag_assistant.checks.base import Check, Claim, Opinion
+from rag_assistant.checks.model import ModelCheck
+from rag_assistant.drafts import Piece
 from rag_assistant.errors import BackendError, BudgetExceeded, RagError
-from rag_assistant.evidence import Evidence
 from rag_assistant.grounding.ground import Grounder
 from rag_assistant.grounding.support import repeats
-from rag_assistant.questions.form import analyse
-from rag_assistant.types import Usage
+from rag_assistant.models.budget import BudgetLedger
+from rag_assistant.types import StageEvent, Usage
 
 MAX_FAILURES = 2
 """After this many failures of its check an answer's further statements are left as they are: the server is down."""
+_STAGE = StageEvent("checking")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CheckCall(Call):
-    """A check to be asked about the statement ``at`` this place."""
+def check_statements(check: Check, grounder: Grounder, ledger: BudgetLedger, take: Take) -> Generator[Call, None, str]:
+    """Asks about each statement that passed the checks in code and doesn't repeat its quotes; one that the check
+    doesn't find in them loses its support.
 
-    check: Check
-    claim: Claim
-    at: int
-
-    def pieces(self) -> Iterator[Piece]:
-        """What it found."""
+    Returns:
+        What to tell of statements that were left unchecked, in one sentence; empty where there are none.
+    """
+    claims = list(_claims(grounder))
+    failures: list[str] = []
+    checked = 0
+    for at, claim in claims:
         try:
-            opinion = self.check.check(self.claim)
-        except Exception as error:  # a third party's check may raise anything
-            raise _failure(error) from error
-        yield from self._found(opinion)
-
-    async def apieces(self) -> AsyncIterator[Piece]:
-        """The same, without blocking the event loop."""
-        try:
-            if isinstance(self.check, AsyncCheck):
-                opinion = await self.check.acheck(self.claim)
-            else:
-                opinion = await asyncio.to_thread(self.check.check, self.claim)
-        except Exception as error:
-            raise _failure(error) from error
-        for piece in self._found(opinion):
-            yield piece
-
-    def _found(self, opinion: Opinion) -> Iterator[Piece]:
-        if not isinstance(opinion, Opinion):
-            raise BackendError(f"it gave {type(opinion).__name__} and not an Opinion")
-        if opinion.usage != Usage():
-            yield opinion.usage
+            opinion = yield from _opinion(check, claim, ledger, take)
+        except RagError as error:
+            failures.append(error.message)
+            if isinstance(error, BudgetExceeded) or len(failures) >= MAX_FAILURES:
+                break
+            continue
+        checked += 1
         if not opinion.holds:
             reason = " ".join(opinion.reason.split()).rstrip(".") or "the cited words don't say this"
-            yield Doubted(self.at, f"{reason} (check: {self.check.name})")
+            grounder.doubt(at, f"{reason} (check: {check.name})")
+    if not failures:
+        return ""
+    return (
+        f"The check {check.name!r} looked at {checked} of {len(claims)} "
+        f"statements, the rest stands as checked in code: {failures[0].strip().rstrip('.')}."
+    )
 
 
-class Checking:
-    """One answer's pass: iterate :meth:`calls`, give each failure to :meth:`failed`; ``notice`` tells of them."""
+def _opinion(check: Check, claim: Claim, ledger: BudgetLedger, take: Take) -> Generator[Call, None, Opinion]:
+    if isinstance(check, ModelCheck):
+        call = check.call(claim, ledger)
+        yield of_model(call, take, _STAGE)
+        return check.opinion(call.reply)
+    found: list[Opinion] = []
 
-    def __init__(self, check: Check, backend: Backend, purse: Purse, grounder: Grounder) -> None:
-        self._check = check
-        self._backend = backend
-        self._purse = purse
-        self._claims = list(_claims(grounder))
-        self._failures: list[str] = []
-        self._left = 0
+    def asked() -> Opinion:
+        try:
+            opinion = check.check(claim)
+        except Exception as error:  # a third party's check may raise anything
+            told = error.message if isinstance(error, RagError) else f"{type(error).__name__}: {error}"
+            raise BackendError(" ".join(told.split())) from error
+        if not isinstance(opinion, Opinion):
+            raise BackendError(f"it gave {type(opinion).__name__} and not an Opinion")
+        return opinion
 
-    def calls(self) -> Iterator[CheckCall]:
-        """A call for each statement that passed the checks in code and doesn't repeat its quotes."""
-        for place, (at, claim) in enumerate(self._claims):
-            try:
-                call = self._prepared(at, claim)
-            except BudgetExceeded as error:
-                self._failures.append(error.message)
-                self._left += len(self._claims) - place
-                return
-            except Exception as error:
-                self.failed(_failure(error))
-            else:
-                yield call
-            if len(self._failures) >= MAX_FAILURES:
-                self._left += len(self._claims) - place - 1
-                return
+    def taken(opinion: Opinion) -> Iterator[Piece]:
+        found.append(opinion)
+        if opinion.usage != Usage():
+            yield ledger.after(opinion.usage)
 
-    def failed(self, error: BackendError) -> None:
-        """Takes down that the last call failed."""
-        self._failures.append(error.message)
-        self._left += 1
+    async def apieces() -> AsyncIterator[Piece]:
+        for piece in taken(await asyncio.to_thread(asked)):
+            yield piece
 
-    @property
-    def notice(self) -> str:
-        """What to tell of statements that were left unchecked, in one sentence; empty where there are none."""
-        if not self._left:
-            return ""
-        told = self._failures[0].strip().rstrip(".")
-        return (
-            f"The check {self._check.name!r} looked at {len(self._claims) - self._left} of {len(self._claims)} "
-            f"statements, the rest stands as checked in code: {told}."
-        )
-
-    def _prepared(self, at: int, claim: Claim) -> CheckCall:
-        if isinstance(self._check, PreparesCheck):
-            claim = self._check.prepare(claim)
-        prompt = claim.prompt or Prompt(analyse(claim.statement), Evidence((), (), 0))
-        if claim.prompt is not None:
-            self._purse.before(*prompt.tokens)
-        return CheckCall(backend=self._backend, prompt=prompt, check=self._check, claim=claim, at=at)
+    yield Call(lambda: taken(asked()), apieces, take, _STAGE)
+    return found[0]
 
 
 def _claims(grounder: Grounder) -> Iterator[tuple[int, Claim]]:
@@ -120,10 +87,3 @@ def _claims(grounder: Grounder) -> Iterator[tuple[int, Claim]]:
         said, quotes, papers = grounder.grounds(at)
         if quotes and not repeats(said, quotes):
             yield at, Claim(said, quotes, papers)
-
-
-def _failure(error: Exception) -> BackendError:
-    if isinstance(error, BackendError):
-        return error
-    told = error.message if isinstance(error, RagError) else f"{type(error).__name__}: {error}"
-    return BackendError(" ".join(told.split()))

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from rag_assistant.backends.sides import best_for_side, names_side, side_words, sides_of, subset
 from rag_assistant.drafts import Draft, Frame, Label, Missing, Notice, Piece
-from rag_assistant.evidence import CLOSE, Evidence
+from rag_assistant.evidence.answerability import is_near, matches_by_words
+from rag_assistant.evidence.base import CLOSE, Evidence
+from rag_assistant.evidence.comparison_subjects import best_for_side, names_side, side_words, sides_of, subset
 from rag_assistant.grounding.conflicts import conflict
-from rag_assistant.grounding.gate import is_near, matches_by_words
 from rag_assistant.grounding.wording import contents, words
 from rag_assistant.questions.form import QuestionForm
 from rag_assistant.types import Citation, Statement

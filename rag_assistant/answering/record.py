@@ -7,15 +7,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
-from rag_assistant.answering.calls import Call
-from rag_assistant.backends.base import Backend
-from rag_assistant.backends.selection import ranked
+from rag_assistant.answering.writing import Attempt
 from rag_assistant.drafts import Refusal
-from rag_assistant.evidence import Evidence, heaviest
+from rag_assistant.evidence.base import Evidence, heaviest
+from rag_assistant.evidence.sentence_choice import ranked
 from rag_assistant.grounding.ground import Grounder
 from rag_assistant.grounding.refusals import refusal_text
 from rag_assistant.retrieval.retriever import hits_of
 from rag_assistant.types import Answer, Excerpt, Hit, Paper, PromptInfo, Quote, Status
+from rag_assistant.writers.base import Backend
 
 NEAREST = 3
 
@@ -56,12 +56,12 @@ class Record:
     timings: dict[str, float] = field(default_factory=dict)
     started: float = field(default_factory=time.perf_counter)
 
-    def count(self, made: Call) -> None:
+    def count(self, made: Attempt) -> None:
         """Counts a call that has succeeded."""
         self.written += 1
         self.fell_back += made.fell_back
         self.sent += made.sentences
-        self.prompt = made.prompt.info or self.prompt
+        self.prompt = made.info or self.prompt
         self.notices += [notice for notice in (made.notice,) if notice]
 
     def take_back(self, before: Grounder) -> None:

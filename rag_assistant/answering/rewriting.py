@@ -1,15 +1,20 @@
-"""What becomes of a follow-up that a model reworded: taken if it asks for what was asked, else the rules' version."""
+"""A follow-up that a model rewords: taken if it asks for what was asked, else the rules' version stays."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import replace
 
-from rag_assistant.backends.replies import without_reasoning
+from rag_assistant.answering.calls import Call, Take, of_model
 from rag_assistant.conversation import Standalone
+from rag_assistant.errors import BackendError, BudgetExceeded
+from rag_assistant.models.budget import BudgetLedger
+from rag_assistant.models.replies import ModelReply, without_reasoning
+from rag_assistant.prompts import render_rewrite
 from rag_assistant.questions.form import clean, is_content
-from rag_assistant.types import Turn
+from rag_assistant.types import Event, StageEvent, Turn
+from rag_assistant.writers.generative import GenerativeWriter
 
 LONGEST = 400
 _KNOWN_SHARE = 0.7
@@ -24,6 +29,26 @@ def needs_model(alone: Standalone, asked: str) -> bool:
     """Whether a follow-up leaves something out that the rules only guess at. A paper that was counted off ("the second
     one") is known, and a question that stands alone is left alone."""
     return not alone.only_focus and not alone.unresolved and alone.text != clean(asked)
+
+
+def rewording(
+    alone: Standalone, asked: str, turns: Sequence[Turn], writer: GenerativeWriter, ledger: BudgetLedger, take: Take
+) -> Generator[Event | Call, None, Standalone]:
+    """Has a model reword a follow-up, where the budget allows that; without a usable reply the rules' version stays."""
+    reply = ModelReply(writer.server)
+    try:
+        call = writer.caller.prepared(render_rewrite(asked, turns, folder=writer.prompts), reply, ledger)
+    except BudgetExceeded:
+        return alone
+    stage = StageEvent("rewording")
+    yield stage
+    try:
+        yield of_model(call, take, stage)
+    except BackendError:
+        return alone
+    if reply.truncated:
+        return alone
+    return reworded(alone, asked, reply.text, turns) or alone
 
 
 def reworded(alone: Standalone, asked: str, reply: str, turns: Sequence[Turn]) -> Standalone | None:

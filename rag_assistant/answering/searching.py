@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from rag_assistant.backends.bibliography import fitting_papers
-from rag_assistant.backends.lists import belongs
-from rag_assistant.backends.sides import names_side, sides_of
 from rag_assistant.conversation import Standalone, stand_alone
-from rag_assistant.evidence import Corrections, Evidence
-from rag_assistant.grounding.gate import judge
+from rag_assistant.evidence.answerability import judge
+from rag_assistant.evidence.base import Corrections, Evidence
+from rag_assistant.evidence.comparison_subjects import names_side, sides_of
 from rag_assistant.questions.form import (
     BIBLIOGRAPHY_WORDS,
     MAX_QUESTION,
@@ -23,6 +21,8 @@ from rag_assistant.questions.form import (
 from rag_assistant.questions.records import RecordQuery
 from rag_assistant.retrieval.retriever import Query, Retriever
 from rag_assistant.types import Filters, Turn
+from rag_assistant.writers.bibliography import fitting_papers
+from rag_assistant.writers.lists import belongs
 
 REPLACED_WEIGHT = 0.6
 

@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from rag_assistant.errors import InputError
-from rag_assistant.evidence import EvidenceSentence, PaperEvidence
+from rag_assistant.evidence.base import EvidenceSentence, PaperEvidence
 from rag_assistant.grounding.figures import missing_numbers
-from rag_assistant.grounding.orders import without_orders
+from rag_assistant.grounding.injection import without_orders
 from rag_assistant.questions.form import MAX_QUESTION, clean
 from rag_assistant.reader.base import Abstract, Reader, Stance
 from rag_assistant.retrieval.retriever import Query, Retriever

@@ -9,7 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
-from rag_assistant.backends.base import Prompt
 from rag_assistant.types import Paper, Usage
 
 
@@ -22,13 +21,11 @@ class Claim:
         quotes: The sentences it cites, verbatim from the abstracts, in the order it cites them; at least one. They are
             text of others: data, never instructions.
         papers: The papers these stand in, each once.
-        prompt: What :meth:`PreparesCheck.prepare` rendered; ``None`` for a check without it.
     """
 
     statement: str
     quotes: tuple[str, ...]
     papers: tuple[Paper, ...]
-    prompt: Prompt | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,19 +56,3 @@ class Check(Protocol):
 
     def check(self, claim: Claim) -> Opinion:
         """Whether the quotes say the statement. From async code it is called in a thread of its own."""
-
-
-@runtime_checkable
-class AsyncCheck(Check, Protocol):
-    """A check that async code need not call in a thread, and can cancel."""
-
-    async def acheck(self, claim: Claim) -> Opinion:
-        """As :meth:`check`, without blocking the event loop."""
-
-
-@runtime_checkable
-class PreparesCheck(Check, Protocol):
-    """A check that calls the backend's model: what it sends is told before it is sent, and kept within the budgets."""
-
-    def prepare(self, claim: Claim) -> Claim:
-        """The claim with its ``prompt``, which says in ``tokens`` what a call may take."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
-from rag_assistant.backends.base import Backend
 from rag_assistant.checks.base import Check
 from rag_assistant.errors import PluginError
 from rag_assistant.plugins import load_plugin
 from rag_assistant.settings import Settings
+from rag_assistant.writers.base import Backend
 
 
 def resolve_check(chosen: str | object, settings: Settings, backend: Backend) -> Check:

@@ -146,12 +146,12 @@ def embedder_check(settings: Settings) -> Check:
         if settings.embedder == "openai" and (key := os.environ.get("OPENAI_API_KEY")):
             from pydantic import SecretStr
 
-            from rag_assistant.backends.openai import OpenAIBackend
             from rag_assistant.embedders.openai import DEFAULT_MODEL
+            from rag_assistant.models.openai import OpenAIModel
 
             # Before it is loaded: that may call it, and try for minutes where nobody is there.
             its = {"model": DEFAULT_MODEL, "base_url": None, "api_key": SecretStr(key)}
-            server = OpenAIBackend(settings=settings.model_copy(update=its))
+            server = OpenAIModel(settings=settings.model_copy(update=its))
             found = server_check("embedder", "openai can be loaded", server)
             resolve_embedder(settings.embedder)
             return found
@@ -169,15 +169,16 @@ def embedder_check(settings: Settings) -> Check:
 def backend_check(settings: Settings) -> Check:
     """Whether the backend can be found and has what it needs, and its server answers; its model is not asked anything,
     and not loaded, since it may be large."""
-    from rag_assistant.backends.resolve import resolve_backend
     from rag_assistant.plugins import load_plugin
 
     try:
         load_plugin("backend", settings.backend)
         if settings.backend in _SERVER_BACKENDS:
-            return server_check("backend", settings.backend, resolve_backend(settings.backend, settings))
+            return server_check(
+                "backend", settings.backend, load_plugin("backend", settings.backend)(settings=settings)
+            )
         if settings.backend == "llamacpp":
-            from rag_assistant.backends.llamacpp import model_file
+            from rag_assistant.models.llamacpp import model_file
 
             model_file(settings)
     except BackendError as error:
@@ -194,7 +195,7 @@ def server_check(name: str, told: str, backend: Any) -> Check:
     Raises:
         BackendError: It isn't there, or refuses the key.
     """
-    from rag_assistant.backends.server_context import names_in
+    from rag_assistant.models.server_context import names_in
 
     try:
         others = names_in(backend.fetch("/models"), backend.model)
@@ -209,9 +210,9 @@ def server_check(name: str, told: str, backend: Any) -> Check:
 
 def further_check(settings: Settings) -> Check:
     """Whether the further check of statements can be found, and has a model where it asks the backend's."""
-    from rag_assistant.backends.resolve import resolve_backend
     from rag_assistant.checks.resolve import resolve_check
     from rag_assistant.plugins import load_plugin
+    from rag_assistant.writers.resolve import resolve_backend
 
     chosen = settings.check or ""
     try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from rag_assistant.drafts import Draft, Label
-from rag_assistant.evidence import Evidence
+from rag_assistant.evidence.base import Evidence
 from rag_assistant.grounding.support import MIN_WORD_RECALL, check_abstract, has_the_words, word_recall
 
 STRANGER = 0.3

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from rag_assistant.drafts import Begun, Doubted, Draft, Frame, Label, Matched, Missing, Piece, Refusal
-from rag_assistant.evidence import Evidence
+from rag_assistant.drafts import Begun, Draft, Frame, Label, Matched, Missing, Piece, Refusal
+from rag_assistant.evidence.base import Evidence
 from rag_assistant.grounding.support import Verdict, check_abstract, check_bibliography
 from rag_assistant.types import NO_CITATION, Citation, Paper, Quote, QuoteRef, Statement, Usage
 
@@ -41,14 +41,15 @@ class Grounder:
             self.missing.append(piece.part)
         elif isinstance(piece, Matched):
             self.matched = piece.count
-        elif isinstance(piece, Doubted):
-            doubted = self.statements[piece.at]
-            self.statements[piece.at] = replace(doubted, support="unsupported", reason=piece.reason)
         elif isinstance(piece, Refusal):
             self.refusal = piece
         elif isinstance(piece, Usage):
             self.usage = _together(self.usage, piece)
         return ""
+
+    def doubt(self, at: int, reason: str) -> None:
+        """Takes the support of the statement ``at`` a place away."""
+        self.statements[at] = replace(self.statements[at], support="unsupported", reason=reason)
 
     def with_begun(self, piece: Begun) -> str:
         """The text, with a sentence under way at its end as it will stand there."""

@@ -9,8 +9,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
-from rag_assistant.evidence import PaperEvidence
-from rag_assistant.grounding.gate import confidence, logit
+from rag_assistant.evidence.answerability import confidence, logit
+from rag_assistant.evidence.base import PaperEvidence
 from rag_assistant.reader.base import Abstract, Reader
 
 READ = 6

@@ -17,7 +17,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from rag_assistant.embedders.base import Embedder, Encoded
-from rag_assistant.evidence import Evidence, PaperEvidence, QuestionWord
+from rag_assistant.evidence.base import Evidence, PaperEvidence, QuestionWord
 from rag_assistant.index.manifest import Manifest
 from rag_assistant.index.opened import OpenIndex
 from rag_assistant.index.terms import stem, tokenize_question

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from rag_assistant.embedders.base import Encoded
 from rag_assistant.embedders.matching import best_cosines
-from rag_assistant.evidence import EvidenceSentence, PaperEvidence, QuestionWord
+from rag_assistant.evidence.base import EvidenceSentence, PaperEvidence, QuestionWord
 from rag_assistant.types import Hit, Paper, Passage
 
 if TYPE_CHECKING:

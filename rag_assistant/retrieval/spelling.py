@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from difflib import SequenceMatcher, get_close_matches
 from functools import cache
 
-from rag_assistant.evidence import Corrections
+from rag_assistant.evidence.base import Corrections
 from rag_assistant.retrieval.background import is_common
 from rag_assistant.types import Paper
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Iterator
 
 from rag_assistant import Assistant
-from rag_assistant.backends.base import Prompt
 from rag_assistant.drafts import Piece, Refusal
+from rag_assistant.writers.base import Prompt
 
 
 class Listening:

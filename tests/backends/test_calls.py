@@ -14,7 +14,7 @@ import pytest
 
 from rag_assistant import Answer, Assistant, FinalEvent, StageEvent, TextEvent
 from rag_assistant import errors as e
-from rag_assistant.backends.packing import count_tokens
+from rag_assistant.prompts import count_tokens
 from rag_assistant.reader.base import Abstract, Reading, Stance
 from rag_assistant.settings import Settings
 

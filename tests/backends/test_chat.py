@@ -14,20 +14,20 @@ import pytest
 
 from rag_assistant import Assistant
 from rag_assistant import errors as e
-from rag_assistant.backends.base import Backend, Prepares
-from rag_assistant.backends.calling import Options
-from rag_assistant.backends.replies import CUT
-from rag_assistant.backends.writing import WritingBackend
 from rag_assistant.drafts import Begun, Draft, Label, Notice, Piece, Refusal, Waiting
+from rag_assistant.models.base import ChatModel, Options
+from rag_assistant.models.replies import CUT
 from rag_assistant.plugins import load_plugin
 from rag_assistant.settings import Settings
 from rag_assistant.types import FinalEvent, TextEvent, Usage
+from rag_assistant.writers.base import Backend
+from rag_assistant.writers.generative import GenerativeWriter
 
 from .chat_server import Reply, Script, serving
 from .prompts import prompts
 
 QUESTION = "Does DPO keep its advantage when the true reward is not realizable?"
-Make = Callable[..., WritingBackend]
+Make = Callable[..., GenerativeWriter]
 
 
 MODELS = {
@@ -42,11 +42,13 @@ MODELS = {
 def make(request: pytest.FixtureRequest, server: Script) -> Make:
     server.say("")
 
-    def made(given: Mapping[str, str] = MappingProxyType({}), **options: object) -> WritingBackend:
+    def made(given: Mapping[str, str] = MappingProxyType({}), **options: object) -> GenerativeWriter:
         name, model = MODELS[request.param]
         settings = Settings(**{"model": model, "base_url": server.url, "api_key": "ours", **given})
-        backend: WritingBackend = load_plugin("backend", name)(
-            settings=settings, options=Options(**{"retries": 0, "timeout": 5.0, **options})
+        backend = GenerativeWriter(
+            load_plugin("backend", name)(
+                settings=settings, options=Options(**{"retries": 0, "timeout": 5.0, **options})
+            )
         )
         assert backend.name == name
         return backend
@@ -92,7 +94,7 @@ def test_sentences_come_with_labels_and_usage(make: Make, server: Script, prompt
     server.say(f"<think>Paper 1, surely.</think>\n{sentence[:-1]} [1.s1].")
     backend = make()
     assert isinstance(backend, Backend)
-    assert isinstance(backend, Prepares)
+    assert isinstance(backend.caller.model, ChatModel)
     pieces = both(backend, prompt)
     assert pieces[0] == Draft(sentence, (Label(0, 0),))
     assert pieces[1:] == [Usage(7, 3, calls=1)]
@@ -332,7 +334,8 @@ def test_a_redirect_is_not_followed(server: Script, prompt) -> None:
         elsewhere.say("NOT_IN_ABSTRACTS")
         server.say(Reply(status=307, raw="", headers=(("location", f"{elsewhere.url}/chat/completions"),)))
         settings = Settings(model="m", base_url=server.url)
-        error = raised_by(load_plugin("backend", "openai-like")(settings=settings, options=Options(retries=0)), prompt)
+        made = load_plugin("backend", "openai-like")(settings=settings, options=Options(retries=0))
+        error = raised_by(GenerativeWriter(made), prompt)
         assert type(error) is e.BackendProtocolError
         assert elsewhere.seen == []
 

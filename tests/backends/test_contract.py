@@ -8,9 +8,9 @@ from typing import get_args
 import pytest
 
 from rag_assistant import Assistant
-from rag_assistant.backends.base import Backend, Prompt
 from rag_assistant.drafts import Draft, Piece
 from rag_assistant.plugins import load_plugin
+from rag_assistant.writers.base import Backend, Prompt
 
 from .prompts import prompts
 

@@ -14,9 +14,9 @@ from pydantic import SecretStr
 
 from rag_assistant import Answer, Assistant, Filters, StageEvent
 from rag_assistant import errors as e
-from rag_assistant.backends.calling import Options
-from rag_assistant.backends.packing import count_tokens
+from rag_assistant.models.base import Options
 from rag_assistant.plugins import load_plugin
+from rag_assistant.prompts import count_tokens
 from rag_assistant.settings import Settings
 
 from .chat_server import Reply, Script

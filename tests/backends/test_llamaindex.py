@@ -13,8 +13,8 @@ from llama_index.core.base.llms.types import ChatMessage
 
 from rag_assistant import Assistant
 from rag_assistant import errors as e
-from rag_assistant.backends.calling import Options
-from rag_assistant.backends.llamaindex import LlamaIndexBackend
+from rag_assistant.models.base import Options
+from rag_assistant.models.llamaindex import LlamaIndexModel
 from rag_assistant.settings import Settings
 from rag_assistant.types import Usage
 
@@ -103,7 +103,7 @@ FAILURES: dict[str, tuple[Exception, type[e.BackendError], str]] = {
 
 @pytest.mark.parametrize("name", FAILURES)
 def test_failures_of_any_provider_are_typed(assistant: Assistant, name: str) -> None:
-    backend = LlamaIndexBackend(Failing(model=name, api_key="sk-theirs"), settings=Settings(context_tokens=8000))
+    backend = LlamaIndexModel(Failing(model=name, api_key="sk-theirs"), settings=Settings(context_tokens=8000))
     with Assistant.open(assistant.settings.index_path, backend=backend) as asked, pytest.raises(e.BackendError) as got:
         asked.ask(QUESTION)
     _, kind, said = FAILURES[name]
@@ -124,7 +124,7 @@ class KeyInAddressLLM(HttpLLM):
 def test_a_key_is_shown_to_nobody(assistant: Assistant, server: Script, status: int, raw: str) -> None:
     server.say(Reply(status=status, raw=raw))
     llm = KeyInAddressLLM(api_base=server.url.replace("//", "//us:secret@"), api_key="sk-theirs")
-    backend = LlamaIndexBackend(llm, options=Options(retries=0, context_tokens=8000))
+    backend = LlamaIndexModel(llm, options=Options(retries=0, context_tokens=8000))
     with Assistant.open(assistant.settings.index_path, backend=backend) as asked, pytest.raises(e.BackendError) as got:
         asked.ask(QUESTION)
     assert not re.search("sk-theirs|secret", got.value.message)
@@ -143,5 +143,5 @@ def test_a_key_is_shown_to_nobody(assistant: Assistant, server: Script, status: 
 )
 def test_what_is_no_llm_is_told(model: str | None, kind: type[e.RagError], said: str) -> None:
     with pytest.raises(kind, match=said) as raised:
-        LlamaIndexBackend(settings=Settings(model=model))
+        LlamaIndexModel(settings=Settings(model=model))
     assert raised.value.hint

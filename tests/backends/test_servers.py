@@ -16,15 +16,15 @@ import pytest
 
 from rag_assistant import Assistant
 from rag_assistant import errors as e
-from rag_assistant.backends.base import Prompt
-from rag_assistant.backends.calling import Options
-from rag_assistant.backends.replies import CUT
-from rag_assistant.backends.writing import WritingBackend
 from rag_assistant.drafts import Begun, Draft, Label, Notice, Piece, Waiting
-from rag_assistant.grounding.reply import LONGEST_BEGINNING
+from rag_assistant.models.base import Options
+from rag_assistant.models.replies import CUT
 from rag_assistant.plugins import load_plugin
 from rag_assistant.settings import Settings
 from rag_assistant.types import Usage
+from rag_assistant.writers.base import Prompt
+from rag_assistant.writers.generative import GenerativeWriter
+from rag_assistant.writers.reply import LONGEST_BEGINNING
 
 from .chat_server import Reply, Script
 from .prompts import prompts
@@ -34,21 +34,19 @@ SAID = "DPO retains its gap by tuning the temperature"
 REPLY = f"{SAID} [1.s6]."
 HALVES = (REPLY[:20], REPLY[20:])
 STREAM = "text/event-stream"
-Make = Callable[..., WritingBackend]
-Read = Callable[[WritingBackend, Prompt], list[Piece]]
+Make = Callable[..., GenerativeWriter]
+Read = Callable[[GenerativeWriter, Prompt], list[Piece]]
 
 
 @pytest.fixture
 def make(server: Script) -> Make:
     def made(
         model: str = "m", name: str = "", key: str = "sk-ours-key", user: str = "", **options: Any
-    ) -> WritingBackend:
+    ) -> GenerativeWriter:
         settings = Settings(model=model, base_url=server.url.replace("//", f"//{user}"), api_key=key)
         name = name or ("openai" if model == "o3-pro" else "openai-like")
-        backend: WritingBackend = load_plugin("backend", name)(
-            settings=settings, options=Options(**{"retries": 0, "timeout": 5.0, **options})
-        )
-        return backend
+        options = {"retries": 0, "timeout": 5.0, **options}
+        return GenerativeWriter(load_plugin("backend", name)(settings=settings, options=Options(**options)))
 
     return made
 
@@ -58,14 +56,14 @@ def prompt(assistant: Assistant) -> Prompt:
     return prompts(assistant, (QUESTION,))[QUESTION]
 
 
-def both(backend: WritingBackend, prompt: Prompt) -> list[Piece]:
+def both(backend: GenerativeWriter, prompt: Prompt) -> list[Piece]:
     """The pieces, which are the same both ways; without the beginnings of sentences."""
     pieces = synchronous(backend, prompt)
     assert asynchronous(backend, prompt) == pieces
     return [piece for piece in pieces if not isinstance(piece, Begun)]
 
 
-def raised_by(backend: WritingBackend, prompt: Prompt) -> e.BackendError:
+def raised_by(backend: GenerativeWriter, prompt: Prompt) -> e.BackendError:
     with pytest.raises(e.BackendError) as raised:
         synchronous(backend, prompt)
     with pytest.raises(type(raised.value), match=r".") as again:
@@ -74,15 +72,15 @@ def raised_by(backend: WritingBackend, prompt: Prompt) -> e.BackendError:
     return raised.value
 
 
-def synchronous(backend: WritingBackend, prompt: Prompt) -> list[Piece]:
+def synchronous(backend: GenerativeWriter, prompt: Prompt) -> list[Piece]:
     return list(backend.stream(prompt))
 
 
-def asynchronous(backend: WritingBackend, prompt: Prompt) -> list[Piece]:
+def asynchronous(backend: GenerativeWriter, prompt: Prompt) -> list[Piece]:
     return asyncio.run(_drained(backend, prompt))
 
 
-async def _drained(backend: WritingBackend, prompt: Prompt) -> list[Piece]:
+async def _drained(backend: GenerativeWriter, prompt: Prompt) -> list[Piece]:
     return [piece async for piece in backend.astream(prompt)]
 
 
@@ -510,7 +508,8 @@ def test_asking_for_the_context_blocks_no_event_loop(prompt: Prompt) -> None:
 
     with socket.create_server(("127.0.0.1", 0)) as hung:
         settings = Settings(model="m", base_url=f"http://127.0.0.1:{hung.getsockname()[1]}/v1")
-        backend: WritingBackend = load_plugin("backend", "openai-like")(settings=settings, options=Options(timeout=8.0))
+        made = load_plugin("backend", "openai-like")(settings=settings, options=Options(timeout=8.0))
+        backend = GenerativeWriter(made)
         assert asyncio.run(seconds()) < 1.5
 
 

@@ -6,9 +6,9 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Iterator
 
-from rag_assistant.backends.base import Prompt
 from rag_assistant.drafts import Draft, Frame, Label, Piece
 from rag_assistant.types import Usage
+from rag_assistant.writers.base import Prompt
 from tests.browser.payloads import PAYLOADS
 
 

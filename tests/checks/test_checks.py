@@ -14,7 +14,7 @@ import pytest
 
 from rag_assistant import Answer, Assistant, FinalEvent, StageEvent, TextEvent
 from rag_assistant import errors as e
-from rag_assistant.checks.base import AsyncCheck, Check, Claim, Opinion, PreparesCheck
+from rag_assistant.checks.base import Check, Claim, Opinion
 from rag_assistant.checks.model import ModelCheck
 from rag_assistant.settings import Settings
 from rag_assistant.types import PromptEvent, Usage
@@ -269,9 +269,6 @@ def test_a_model_that_fails_is_stood_in_for_and_not_asked(opened: Open, server: 
 def test_protocols(opened: Open, server: Script) -> None:
     made = ModelCheck(opened(check=None)._backend)
     assert isinstance(made, Check)
-    assert isinstance(made, AsyncCheck)
-    assert isinstance(made, PreparesCheck)
-    assert not isinstance(Own(), AsyncCheck | PreparesCheck)
 
 
 def test_the_example_of_contributing_runs(opened: Open, server: Script) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rag_assistant.evidence import Evidence, EvidenceSentence, PaperEvidence, QuestionWord
+from rag_assistant.evidence.base import Evidence, EvidenceSentence, PaperEvidence, QuestionWord
 from rag_assistant.sentences import sentence_spans
 from rag_assistant.types import Hit, Paper, Passage
 

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rag_assistant.drafts import Refusal
-from rag_assistant.evidence import PaperEvidence, QuestionWord
-from rag_assistant.grounding.gate import THRESHOLD, confidence, judge
+from rag_assistant.evidence.answerability import THRESHOLD, confidence, judge
+from rag_assistant.evidence.base import PaperEvidence, QuestionWord
 from rag_assistant.grounding.refusals import refusal_text
 from rag_assistant.reader.base import Reading
 

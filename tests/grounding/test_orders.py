@@ -10,7 +10,7 @@ import pytest
 from rag_assistant import Assistant
 from rag_assistant.assistant import bundled_papers
 from rag_assistant.embedders.minilm import MiniLM
-from rag_assistant.grounding.orders import gives_orders
+from rag_assistant.grounding.injection import gives_orders
 from rag_assistant.grounding.support import check_abstract
 from rag_assistant.index.build import build_index
 from rag_assistant.sentences import sentence_spans

@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rag_assistant.answering.telling import Told
+from rag_assistant.answering.streamed_text import StreamedText
 from rag_assistant.drafts import Begun, Draft, Label, Piece, Refusal, Withdrawn
-from rag_assistant.evidence import Evidence
+from rag_assistant.evidence.base import Evidence
 from rag_assistant.grounding.ground import Grounder
-from rag_assistant.grounding.markers import markers
-from rag_assistant.grounding.reply import MAX_SENTENCE, Reply
 from rag_assistant.sentences import protected_spans
 from rag_assistant.types import Paper
+from rag_assistant.writers.markers import markers
+from rag_assistant.writers.reply import MAX_SENTENCE, Reply
 
 from .papers import evidence, found
 
@@ -307,7 +307,7 @@ def test_chunks_change_nothing_and_all_text_is_grounded(text: str, size: int) ->
 
 def told(chunks: Iterable[str]) -> tuple[list[str], str]:
     """What is passed on of a reply after each piece, and the text of its answer."""
-    ground, passed = Grounder(sent()), Told()
+    ground, passed = Grounder(sent()), StreamedText()
     texts = [""]
     for piece in streamed(chunks):
         ground.add(piece)
@@ -384,7 +384,7 @@ def test_what_streams_is_the_answer_and_nothing_is_cut_in_half(text: str, size: 
     ],
 )
 def test_a_sentence_is_shown_as_far_as_it_is_settled(begun: str, shown: str) -> None:
-    reply, ground, passed = Reply(sent(), QUESTION), Grounder(sent()), Told()
+    reply, ground, passed = Reply(sent(), QUESTION), Grounder(sent()), StreamedText()
     for chunk in cut(begun, 3):
         for piece in reply.add(chunk):
             ground.add(piece)

@@ -10,7 +10,6 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from rag_assistant.backends.replies import without_reasoning
 from rag_assistant.errors import InputError
 from rag_assistant.evals.answer_metrics import ANSWERING
 from rag_assistant.evals.case import Case, pattern_span
@@ -18,6 +17,7 @@ from rag_assistant.evals.folder import Run
 from rag_assistant.evals.judging.judgement import Judgement, Verdict
 from rag_assistant.evals.model import Model
 from rag_assistant.evals.rows import Row
+from rag_assistant.models.replies import without_reasoning
 from rag_assistant.prompts import Rendered, as_data, fence_of, render_prompt
 from rag_assistant.types import PromptInfo
 

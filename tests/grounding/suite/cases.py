@@ -25,7 +25,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from rag_assistant.grounding.markers import markers
+from rag_assistant.writers.markers import markers
 
 FOLDER = Path(__file__).parent
 RIGHT = "right answer"

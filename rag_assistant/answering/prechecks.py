@@ -1,0 +1,62 @@
+"""What no backend needs to be asked about."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from rag_assistant.conversation import Standalone
+from rag_assistant.drafts import Refusal
+from rag_assistant.evidence.answerability import judge
+from rag_assistant.evidence.base import Evidence, heaviest
+from rag_assistant.questions.form import QuestionForm
+from rag_assistant.questions.language import is_english
+from rag_assistant.questions.names import unknown_names
+
+QUOTES_ONLY = (
+    "The answer before quotes the abstracts word for word; only a model can put it in other words. "
+    "Choose one with --backend, or ask for a detail."
+)
+
+
+def early_refusal(
+    form: QuestionForm, alone: Standalone, evidence: Evidence, occurs: Callable[[str], bool], *, model: bool
+) -> Refusal | None:
+    """What no backend needs to be asked about: an empty question, no paper in reach, none on the topic, and a name that
+    no paper has.
+
+    Args:
+        form, alone: What is asked.
+        evidence: What was found.
+        occurs: Whether a word occurs in any paper.
+        model: Whether a model answers: then a question in another language is asked whatever the topic seems to be,
+            since the words and vectors that tell the topic are English.
+    """
+    if form.kind == "empty":
+        return Refusal("clarify", message="Nothing was asked. Ask a question about the papers.")
+    if alone.asks == "rewording" and not model:
+        return Refusal("clarify", message=QUOTES_ONLY)
+    if alone.unresolved:
+        return Refusal("clarify", message="I can't tell what this refers to. Name the paper, method or topic.")
+    if not evidence.considered:
+        return Refusal("not_in_corpus")
+    if form.kind == "bibliography":
+        return None
+    if not any(not word.carried for word in evidence.words) and not evidence.words:
+        return Refusal("clarify")
+    if form.kind != "comparison" and not alone.focus:
+        texts = (f"{paper.hit.paper.title} {paper.hit.paper.abstract}" for paper in evidence.papers)
+        unknown = unknown_names(form.text, texts, occurs)
+        if unknown:
+            return Refusal("not_in_corpus", tuple(unknown), _nobody_names(unknown, evidence.considered))
+    if model and evidence.papers and not is_english(form.text):
+        return None
+    if form.kind != "list" and not any(judge(evidence.words, paper).on_topic for paper in evidence.papers):
+        return Refusal("not_in_corpus", heaviest(evidence))
+    return None
+
+
+def _nobody_names(unknown: dict[str, str], considered: int) -> str:
+    near = [name for name in unknown.values() if name]
+    offered = f" Did you mean {' or '.join(dict.fromkeys(near))}?" if near else ""
+    papers = "The one paper doesn't mention" if considered == 1 else f"None of the {considered} papers mentions"
+    return f"{papers} {' or '.join(unknown)}.{offered}"

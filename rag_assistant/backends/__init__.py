@@ -1,1 +1,0 @@
-"""Ways of writing an answer, one file each."""

@@ -1,0 +1,1 @@
+"""What answers rest on: which sentences, whether they answer, what of them a model is sent."""

@@ -1,0 +1,73 @@
+"""Making a prompt fit a model's context: the sentences that help least are left out first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from rag_assistant.evidence.base import Evidence
+from rag_assistant.evidence.comparison_subjects import best_for_side, sides_of
+from rag_assistant.evidence.sentence_choice import sentence_score
+from rag_assistant.questions.form import QuestionForm
+
+_RANK_MALUS = 0.1
+
+
+Size = Callable[[Evidence], int]
+"""How many tokens a prompt with this evidence has."""
+
+
+def fitting(form: QuestionForm, evidence: Evidence, room: int, size: Size) -> Evidence | None:
+    """The evidence with as many sentences, the most useful first, as a prompt of ``room`` tokens holds.
+
+    A paper of which no sentence is left is left out. ``None`` when not even one sentence fits.
+    """
+    if size(evidence) <= room:
+        return evidence
+    order = _by_use(form, evidence)
+    low, high = 0, len(order) - 1
+    best = None
+    while low < high:
+        count = (low + high + 1) // 2
+        kept = _kept(evidence, set(order[:count]))
+        if size(kept) <= room:
+            low, best = count, kept
+        else:
+            high = count - 1
+    return best
+
+
+def first_papers(form: QuestionForm, evidence: Evidence, room: int, size: Size, *, most: int) -> Evidence | None:
+    """The evidence with as many of its first papers, whole, as a prompt of ``room`` tokens holds, ``most`` at most.
+
+    Of a paper that is too long by itself the most useful sentences. ``None`` when not even one sentence fits.
+    """
+    for count in range(min(most, len(evidence.papers)), 0, -1):
+        part = replace(evidence, papers=evidence.papers[:count])
+        if size(part) <= room:
+            return part
+    return fitting(form, replace(evidence, papers=evidence.papers[:1]), room, size)
+
+
+def _by_use(form: QuestionForm, evidence: Evidence) -> list[tuple[int, int]]:
+    """Sentences as (paper, place), the most useful first: of a question that names several things the best on each, of
+    one over several papers then the best of each."""
+    sides = [best_for_side(evidence, side, on_topic=False) for side in sides_of(form, evidence.words)]
+    scored = []
+    for place, paper in enumerate(evidence.papers):
+        scores = [sentence_score(evidence.words, paper, index) for index in range(len(paper.sentences))]
+        best = max(scores, default=0.0)
+        for index, score in enumerate(scores):
+            first = form.multi and score == best
+            told = (place, index)
+            scored.append((told not in sides, not first, _RANK_MALUS * place - score, told))
+    return [position for *_, position in sorted(scored)]
+
+
+def _kept(evidence: Evidence, chosen: set[tuple[int, int]]) -> Evidence:
+    papers = []
+    for place, paper in enumerate(evidence.papers):
+        sentences = tuple(s for index, s in enumerate(paper.sentences) if (place, index) in chosen)
+        if sentences:
+            papers.append(replace(paper, sentences=sentences))
+    return replace(evidence, papers=tuple(papers))

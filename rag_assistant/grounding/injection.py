@@ -1,0 +1,196 @@
+"""Sentences that tell a reader or a machine what to do, instead of reporting something: these are no evidence.
+
+An abstract reports in the third person or as "we". Text planted in one to steer a model (indirect prompt injection:
+Greshake et al. 2023) addresses whoever reads it, and shows that by its form: an imperative, a second person whose
+answer is spoken of, the mark-up or the speaker labels of a chat, a named addressee. Judged by form, not by topic.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import lru_cache
+
+from rag_assistant.evidence.base import Evidence, EvidenceSentence, PaperEvidence
+from rag_assistant.grounding.support import word_recall
+from rag_assistant.reader.base import Reading
+
+STRANGER = 0.1
+"""What stands beside an order belongs to it if the rest of the paper has less than this share of its words."""
+
+
+_OWN = re.compile(
+    r"\b(?:we|our|us|papers?|works?|stud(?:y|ies)|results?|experiments?|methods?|approach|proofs?)\b", re.IGNORECASE
+)
+"""A sentence with one of these speaks of the paper."""
+
+
+def without_orders(evidence: Evidence, question: str) -> Evidence:
+    """The evidence with sentences that give orders, or belong to such, marked: they match nothing of the question. All
+    keep their places, and the abstracts their words.
+
+    Args:
+        evidence: What was found.
+        question: Beside an order, a sentence that repeats it belongs to the order.
+    """
+    return replace(evidence, papers=tuple(_marked(paper, question) for paper in evidence.papers))
+
+
+def _marked(paper: PaperEvidence, question: str) -> PaperEvidence:
+    texts = [sentence.passage.text for sentence in paper.sentences]
+    orders = {at for at, text in enumerate(texts) if gives_orders(text)}
+    if not orders:
+        return paper
+    # Beside an order, quotation marks and the question itself are no excuse.
+    orders |= {
+        at for at, text in enumerate(texts) if _repeats(text, question) or gives_orders(re.sub('["“”]', " . ", text))
+    }
+    orders |= _strangers(paper.hit.paper.title, texts, orders)
+    return replace(
+        paper,
+        sentences=tuple(_silenced(found) if at in orders else found for at, found in enumerate(paper.sentences)),
+        reading=_read_without(paper.reading, orders),
+    )
+
+
+def _read_without(reading: Reading | None, orders: set[int]) -> Reading | None:
+    """The reading with nothing for sentences that give orders; if the likeliest was one, no surer than the others."""
+    if reading is None:
+        return None
+    left = tuple(0.0 if at in orders else chance for at, chance in enumerate(reading.sentences))
+    tainted = max(reading.sentences, default=0.0) > max(left, default=0.0)
+    return Reading(min(reading.answers, max(left, default=0.0)) if tainted else reading.answers, left)
+
+
+def _strangers(title: str, texts: Sequence[str], orders: set[int]) -> set[int]:
+    """The orders with what stands beside them and has no words of the paper: some sentences of theirs only claim."""
+    found = set(orders)
+    for step in (1, -1):
+        for at in range(len(texts))[::step]:
+            if at - step in found and at not in found:
+                others = [text for place, text in enumerate(texts) if place != at and place not in found]
+                if not _OWN.search(texts[at]) and word_recall(texts[at], [title, *others]) < STRANGER:
+                    found.add(at)
+    return found
+
+
+def _repeats(text: str, question: str) -> bool:
+    words = re.findall(r"\w+", question.casefold())
+    asks = question.rstrip().endswith("?") and len(words) > 3  # anything else may stand in a sentence that reports
+    return asks and " ".join(words) in " ".join(re.findall(r"\w+", text.casefold()))
+
+
+def _silenced(sentence: EvidenceSentence) -> EvidenceSentence:
+    return replace(sentence, cosine=0.0, matches=tuple(0.0 for _ in sentence.matches), orders=True)
+
+
+@lru_cache(maxsize=8192)
+def gives_orders(sentence: str) -> bool:
+    """Whether a sentence addresses a reader or a machine with what to do; in doubt it doesn't.
+
+    What is only cited between quotation marks doesn't count, as in "the prompt 'think step by step' helps", unless
+    that is the whole sentence.
+    """
+    said = _QUOTATION.sub(" ", _CODE.sub(" ", sentence))
+    if not re.search(r"[^\W\d_]{2}", said):
+        said = sentence
+    return any(pattern.search(said) for pattern in _ADDRESSING) or any(
+        _commands(said[start.end() :], sure=bool(start["within"]))
+        for start in _CLAUSE.finditer(said)
+        if start.lastgroup or said[start.end() : start.end() + 1].isupper()
+    )
+
+
+_CODE = re.compile(r"```.*", re.DOTALL)
+_QUOTATION = re.compile(r"[\"“][^\"“”]*[\"”]|(?<![^\W_])['‘][^'‘’]{2,}['’](?![^\W_])|``[^`']*''")
+_MACHINE = (
+    r"(?:ai|llms?|(?:large |ai )?(?:language |reviewing )?models?|(?:ai |automated )?(?:assistants?|agents?|chatbots?|"
+    r"reviewers?|systems?)|(?:automated )?[a-z]+ (?:software|systems?))"
+)
+_OUTPUT = (
+    r"(?:answers?|responses?|repl(?:y|ies)|outputs?|messages?|code|codebase|programs?|solutions?|implementations?|"
+    r"instructions?|(?:system )?prompts?|explanations?|summary|review|algorithms?)"
+)
+_ADDRESSING = tuple(
+    re.compile(pattern, re.IGNORECASE)
+    for pattern in (
+        # The mark-up of chats and templates.
+        r"</?\s*(?:system|instructions?|assistant|user|prompt)\s*>|<\|[a-z_]+\|>",
+        r"\[\s*/?\s*(?:system|inst|instructions?|assistant|admin)\b[^\]]{0,20}\]?|--[A-Z ,]* (?-i:INSTRUCTION)",
+        # Speakers of a chat.
+        r"(?:^|[.!?:,\])>|\n-]\s*)#*\s*(?:system|assistant|user|instructions?|admin|developer)"
+        r"(?: (?:message|prompt|request|note))?\s*:",
+        # Somebody who writes answers is spoken to.
+        rf"\byour (?:\w+ ){{0,2}}{_OUTPUT}\b",
+        r"\b(?:can|could|would|will) you\b|\b(?:show|tell|give|help|send) me\b",
+        r"\bhow (?:do|can|should) i\b",
+        r"\byou (?:must|shall|may not|will now|are now)\b",
+        rf"\b(?:note|notice|message|instructions?|attention|reminder)\b,? (?:to |for )?"
+        rf"(?:all |any |the )?{_MACHINE}[^.:]{{0,40}}:",
+        rf"\bif you(?:'re| are) (?:an? |the )?(?:\w+ )?{_MACHINE}\b",
+        r"(?:^|[.!?:]\s+)(?:when|if|whenever) (?:you are |you're |ever )?(?:asked|questioned)\b",
+        r"\b(?:anyone|everyone|someone|whoever) (?:who )?asks\b",
+        r"\b(?:ignore|disregard|forget|override|overrule)\b(?: \w+){0,3} "
+        r"(?:instructions?|directions|prompts?|rules|text|data|above|context)\b",
+        r"\band (?:then |just )?(?:report|output|print|say|write|reply|respond|answer):",
+        r"\bnew instructions?\b[^.]{0,40}:|\b(?:is|answer) (?:for|to) the question:",
+    )
+)
+
+# Where a clause may begin that commands; within a sentence only one that is written like a sentence.
+_CLAUSE = re.compile(
+    r"(?:^(?P<first>)|(?P<within>(?<=[a-z,]) (?=[A-Z]))|[.!?:;]\s+|[>\])}]\s*|--\s*|(?P<please>\bplease,?\s+))"
+    r"(?:(?:now|then|next|also|just|simply|instead|please|seamlessly),?\s+)*[\"“‘'(\[]*",
+    re.IGNORECASE,
+)
+_WORDS = re.compile(r"([A-Za-z]+(?:['’][a-z]+)?)\s+((?:[a-z]+\s+)?)", re.IGNORECASE)
+
+
+def _set(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+# Verbs by which somebody who writes or speaks is told what to produce; nothing else in an abstract begins with them.
+_TELLING = _set(
+    "suggest write print say reply respond answer output repeat translate summarise summarize tell reveal append"
+    " analyse analyze recite recommend"
+    " explain describe ignore disregard forget pretend click download add insert include integrate"
+    " incorporate embed remove replace rewrite rephrase compose draft list mention remember ensure convert provide"
+    " paraphrase modify enhance focus cite begin"
+)
+_OBJECTS = _set(
+    "the a an all any every this that these those your my me us it them following only how what why whether"
+)
+_PARTICLES = _set("down out off away back")
+_PROHIBITING = _set("don't don’t never")
+# Words of closed classes that an object may follow without a command, and what writers of mathematics ask of readers.
+_NO_COMMAND = _set(
+    "in on at by for from with without within of to into onto over under about above across after against along among"
+    " amid around as before behind below beneath beside besides between beyond despite during except inside like near"
+    " off outside per since than through throughout till toward towards unlike until upon via versus worth"
+    " and or but nor so yet if while when whereas where because although though unless once whether that than"
+    " is are was were be been being am do does did has have had can could may might must shall should will would"
+    " who whom whose which what why how both either neither half such all any each every some many most much more less"
+    " not only even just also still here there then thus hence not rather quite"
+    " albeit further often given let consider suppose assume note notice see recall imagine observe take fix"
+    " denote define say think meet refer visit check see find"
+    " i we you he she it they this these those the a an our their its his her my"
+)
+
+
+def _commands(clause: str, *, sure: bool = False) -> bool:
+    """Whether a clause begins with a command; ``sure`` takes only a known verb with an object for one."""
+    found = _WORDS.match(clause)
+    if found is None:
+        return False
+    verb, after = found[1].lower().replace("’", "'"), clause[found.end(1) :].lower().split()[:2]
+    if sure:
+        return clause[:1].isupper() and verb in _TELLING and after[0] in _OBJECTS
+    if verb in _PROHIBITING or (verb == "do" and after[:1] == ["not"]):
+        return True
+    if verb in _TELLING:
+        return True
+    if verb in _NO_COMMAND or re.search(r"(?:ing|ed|ly|s)$", verb):
+        return False
+    return after[0] in _OBJECTS or (after[0] in _PARTICLES and after[1:2] != [] and after[1] in _OBJECTS)

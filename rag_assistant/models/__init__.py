@@ -1,0 +1,1 @@
+"""Language models that chat: one small file a provider, and the one place that calls them."""

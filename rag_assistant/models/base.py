@@ -1,0 +1,111 @@
+"""What is asked of a language model: one request, and what comes of its reply as it comes."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass, replace
+from typing import Protocol, runtime_checkable
+
+from rag_assistant.settings import Settings
+from rag_assistant.types import Usage
+
+RETRIES = 2
+CHARACTERS_A_TOKEN = 8
+"""More than any text has on average: tokens are the server's unit and can't be counted here."""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How a model is called.
+
+    Attributes:
+        max_tokens: At most this many are written, reasoning included.
+        temperature: ``None`` leaves it to the server.
+        timeout: Seconds to wait for the next piece.
+        retries: How often a call that was refused for now is repeated, after the time in ``Retry-After`` or a growing
+            pause.
+        context_tokens: How many tokens prompt and answer may have together; ``None`` asks the server.
+    """
+
+    max_tokens: int = 1024
+    temperature: float | None = 0.0
+    timeout: float = 120.0
+    retries: int = RETRIES
+    context_tokens: int | None = None
+
+    @classmethod
+    def of(cls, settings: Settings, *, temperature: float | None = 0.0) -> Options:
+        """As the settings say; ``temperature`` where they say nothing."""
+        return cls(
+            max_tokens=settings.max_tokens,
+            temperature=temperature if settings.temperature is None else settings.temperature,
+            timeout=settings.timeout,
+            context_tokens=settings.context_tokens,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Delta:
+    """What has come of a reply since the last one.
+
+    Attributes:
+        text: The next piece; may be empty.
+        finish: Why the reply ended: ``stop``, ``length``, ``content_filter``; empty while it goes on.
+        usage: Where the provider reports it.
+        thought: The next piece of its reasoning, where that comes apart from the text.
+    """
+
+    text: str = ""
+    finish: str = ""
+    usage: Usage | None = None
+    thought: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What a model is sent, and how many tokens it may write."""
+
+    system: str
+    user: str
+    max_tokens: int
+
+    @property
+    def messages(self) -> list[dict[str, str]]:
+        """The messages of a chat, by role and content."""
+        return [{"role": "system", "content": self.system}, {"role": "user", "content": self.user}]
+
+    def within(self, delta: Delta, characters: int) -> Delta:
+        """The delta after so many characters: itself, or a copy cut to the length that a reply of ``max_tokens`` can
+        have, as a server may not keep to it."""
+        left = CHARACTERS_A_TOKEN * self.max_tokens - characters - len(delta.thought)
+        return delta if len(delta.text) <= left else replace(delta, text=delta.text[: max(0, left)])
+
+
+@runtime_checkable
+class ChatModel(Protocol):
+    """A model of one provider. Its methods may be called from several threads at once.
+
+    Attributes:
+        name: What a user calls the provider, e.g. ``openai-like``.
+        model: What a user calls the model.
+        server: Who answers, for messages to people.
+        options: How it is called.
+    """
+
+    name: str
+    model: str
+    server: str
+    options: Options
+
+    def deltas(self, request: Request) -> Iterator[Delta]:
+        """The reply as it comes, in one try; closing the generator ends the request.
+
+        Raises:
+            BackendError: The model failed; ``retry_after`` says whether another try may succeed.
+        """
+
+    def adeltas(self, request: Request) -> AsyncIterator[Delta]:
+        """The same, without blocking the event loop; an async generator."""
+
+    def context_window(self) -> int | None:
+        """How many tokens the model takes, prompt and answer together, where that is known."""

@@ -1,0 +1,65 @@
+"""OpenAI's Responses API, for the models that Chat Completions doesn't offer."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from rag_assistant.models.base import Delta, Request
+from rag_assistant.models.events import Failed, failure_in, text_of, usage_of
+
+_ONLY = re.compile(r"(?:o\d|gpt-\d+(?:\.\d+)?)\S*-(?:pro|codex|deep-research)\b|codex-|computer-use")
+_FINISHES = {"max_output_tokens": "length", "content_filter": "content_filter"}
+
+
+def needs_responses(model: str) -> bool:
+    """Whether a model is offered by this API only."""
+    return _ONLY.match(model) is not None
+
+
+def parameters(model: str, request: Request) -> dict[str, Any]:
+    """The request; nothing of it is to be kept by the server."""
+    return {
+        "model": model,
+        "instructions": request.system,
+        "input": request.user,
+        "max_output_tokens": request.max_tokens,
+        "store": False,
+        "stream": True,
+    }
+
+
+class ResponseEvents:
+    """Makes deltas of the events of a reply."""
+
+    def __init__(self) -> None:
+        self._streams = False
+
+    def delta(self, event: dict[str, Any]) -> Delta:
+        """What an event brings.
+
+        Raises:
+            Failed: It says that the answer failed.
+        """
+        kind = str(event.get("type") or "")
+        if kind == "response.output_text.delta":
+            self._streams = True
+            return Delta(text_of(event.get("delta")))
+        if kind.startswith("response.refusal"):
+            return Delta(finish="content_filter")
+        if kind.startswith("response.reasoning"):
+            return Delta(thought=text_of(event.get("delta")))
+        response = event.get("response") if kind else event  # which came whole
+        response = response if isinstance(response, dict) else {}
+        if failure := failure_in(response) or failure_in(event):
+            raise failure
+        status = str(response.get("status") or kind.rpartition(".")[2])
+        if status == "failed":
+            raise Failed("no reason given")
+        if status not in ("completed", "incomplete"):
+            return Delta()
+        usage = usage_of(response.get("usage"), "input_tokens", "output_tokens")
+        details = response.get("incomplete_details")
+        reason = str(details.get("reason")) if isinstance(details, dict) else ""
+        finish = "stop" if status == "completed" else _FINISHES.get(reason, "length")
+        return Delta("" if self._streams else text_of(response.get("output")), finish, usage)

@@ -1,0 +1,295 @@
+"""Answers from the papers' records rather than their abstracts: authors, links, years, venues, and who wrote what."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator, Sequence
+from textwrap import shorten
+
+from rag_assistant.drafts import Draft, Frame, Label, Matched, Piece, Refusal
+from rag_assistant.evidence.answerability import judge
+from rag_assistant.evidence.base import FAR, Evidence, PaperEvidence, QuestionWord, coverage
+from rag_assistant.questions.form import QuestionForm, list_on
+from rag_assistant.questions.patterns import Field
+from rag_assistant.questions.records import Condition, Order, RecordQuery
+from rag_assistant.types import Paper
+from rag_assistant.writers.lists import belongs
+
+CREDITED = 0.9
+"""From this match on a sentence that credits somebody does so with what is asked about."""
+HALF = 0.5
+"""From this share of a topic's words on, by weight, an abstract may be about it."""
+MAX_LISTED = 20
+
+
+def matches_person(paper: Paper, person: str) -> bool:
+    """Whether, for each person asked for, one author bears every part of the name.
+
+    Whole words are compared, ignoring case, accents and full stops.
+
+    An initial matches a part that begins with it.
+    """
+    people = [asked for name in re.split(r",|\band\b|&", person) if (asked := _name_parts(name))]
+    authors = [_name_parts(author) for author in paper.authors]
+    return bool(people) and all(any(_has_all(asked, author) for author in authors) for asked in people)
+
+
+def _name_parts(name: str) -> list[str]:
+    folded = "".join(c for c in unicodedata.normalize("NFKD", name.casefold()) if not unicodedata.combining(c))
+    return [
+        part for part in "".join(c if c.isalnum() else " " for c in folded).split() if part not in {"and", "et", "al"}
+    ]
+
+
+def _has_all(asked: list[str], author: list[str]) -> bool:
+    return all(
+        any(part == have or (len(part) == 1 and have.startswith(part)) for have in author) for part in asked
+    ) and any(len(part) > 1 for part in asked)
+
+
+def answer_bibliography(form: QuestionForm, evidence: Evidence) -> Iterator[Piece]:
+    """The pieces that answer a question on the bibliography; a refusal where no paper or field is found."""
+    if form.field == "papers_by":
+        return _papers_by(form, evidence)
+    if form.field == "records" and form.records is not None:
+        return _records(form.records, evidence)
+    if form.field == "similar":
+        return _similar(evidence)
+    if form.field == "without" and form.records is not None:
+        return _without(form.records.without, evidence)
+    if form.field == "count" and not evidence.words:
+        return iter([Frame(_count(evidence))])
+    return _of_one(form, evidence)
+
+
+def _count(evidence: Evidence) -> str:
+    return "There is 1 paper." if evidence.considered == 1 else f"There are {evidence.considered} papers."
+
+
+def _papers_by(form: QuestionForm, evidence: Evidence) -> Iterator[Piece]:
+    found = [(i, p.hit.paper) for i, p in enumerate(evidence.papers) if matches_person(p.hit.paper, form.person)]
+    if not found:
+        yield Refusal(
+            "not_in_corpus",
+            (form.person,),
+            f"None of the {evidence.considered} papers has an author named {form.person}.",
+        )
+        return
+    yield Matched(len(found))
+    if len(found) > 1:
+        yield Frame(f"{len(found)} of {evidence.considered} papers:")
+    for index, paper in found[:MAX_LISTED]:
+        if len(found) > 1:
+            yield Frame("\n- ")
+        people = [name.strip() for name in re.split(r",|\band\b|&", form.person) if name.strip()]
+        names = tuple(a for a in paper.authors if any(matches_person(Paper("", "", "", (a,)), one) for one in people))
+        said = f"{names[0]} is an author" if len(names) == 1 else f"{_joined(names)} are authors"
+        yield Draft(f"{said} of “{paper.title}”.", (Label(index),), "bibliography", ("authors", "title"))
+    if len(found) > MAX_LISTED:
+        yield Frame(f"\n\nThe other {len(found) - MAX_LISTED} are left out here.")
+
+
+def fitting_papers(records: RecordQuery, papers: Sequence[Paper]) -> list[Paper]:
+    """The papers whose records fit every condition, and of those the extreme ones where such are asked for."""
+    fit = [paper for paper in papers if all(_fits(paper, condition) for condition in records.conditions)]
+    if records.order is None:
+        return fit
+    values = {paper.id: _extreme(paper, records.order) for paper in fit}
+    best = max((value for value in values.values() if value is not None), default=None)
+    return [paper for paper in fit if best is not None and values[paper.id] == best]
+
+
+def _extreme(paper: Paper, order: Order) -> int | None:
+    """What the papers asked for have most of; ``None`` where the record doesn't say."""
+    value = len(paper.authors) or None if order.endswith("authors") else paper.year
+    return value if value is None or order in ("most authors", "newest") else -value
+
+
+def _fits(paper: Paper, condition: Condition) -> bool:
+    """Whether the record says so, or with a negated condition says otherwise; a field that isn't there says nothing."""
+    known = {"year": paper.year, "count": paper.authors, "author": paper.authors, "venue": paper.venue}[condition.field]
+    if not known:
+        return False
+    if condition.field == "author":
+        fits = any(matches_person(paper, name) for name in _alternatives(condition.name))
+    elif condition.field == "venue":
+        fits = " ".join(_name_parts(condition.name)) in " ".join(_name_parts(paper.venue or ""))
+    else:
+        value = len(paper.authors) if condition.field == "count" else paper.year or 0
+        fits = (condition.low is None or value >= condition.low) and (condition.high is None or value <= condition.high)
+    return fits != condition.negated
+
+
+def _alternatives(name: str) -> list[str]:
+    return re.split(r",\s*(?:or\s+)?|\s+or\s+", name) if " or " in name else [name]
+
+
+_TOLD_BY: dict[str, Field] = {"year": "year", "count": "count", "author": "authors", "venue": "venue"}
+
+
+def _records(records: RecordQuery, evidence: Evidence) -> Iterator[Piece]:
+    papers = [paper.hit.paper for paper in evidence.papers]
+    fit = {paper.id for paper in fitting_papers(records, papers)}
+    if not fit:
+        said = tuple(condition.said for condition in records.conditions) or (records.order or "",)
+        wanted = " and ".join(f"“{shorten(one, 80, placeholder=' …')}”" for one in said)
+        message = f"None of the {len(papers)} papers fits {wanted} by its record."
+        years = sorted({paper.year for paper in papers if paper.year})
+        if years and any(condition.field == "year" for condition in records.conditions):
+            message += f" They are from {years[0]}{f' to {years[-1]}' if len(years) > 1 else ''}."
+        yield Refusal("not_in_corpus", said, message)
+        return
+    fields = [_TOLD_BY[condition.field] for condition in records.conditions]
+    if records.order is not None:
+        fields.append("count" if records.order.endswith("authors") else "year")
+    yield Matched(len(fit))
+    yield Frame(f"{len(fit)} of {len(papers)} {'paper' if len(papers) == 1 else 'papers'}:")
+    rows = [index for index, paper in enumerate(papers) if paper.id in fit]
+    for index in rows[:MAX_LISTED]:
+        told = _tell(fields[-1], papers[index])
+        if told is not None:
+            yield Frame("\n- ")
+            yield Draft(told[0], (Label(index),), "bibliography", told[1])
+    if len(rows) > MAX_LISTED:
+        yield Frame(f"\n\nThe other {len(rows) - MAX_LISTED} are left out here.")
+
+
+def _without(topic: str, evidence: Evidence) -> Iterator[Piece]:
+    """The papers that aren't found to be on a topic and don't have its words: the abstracts can't show more."""
+    form = list_on(topic)
+    rows = [
+        at
+        for at, paper in enumerate(evidence.papers)
+        if not belongs(form, evidence.words, paper) and _same_words(evidence.words, paper) < HALF
+    ]
+    others = evidence.considered - len(evidence.papers) + len(rows)
+    if not others:
+        message = f"All {evidence.considered} papers seem to be about “{topic}”: none is left."
+        yield Refusal("not_in_corpus", (topic,), message)
+        return
+    yield Matched(others)
+    yield Frame(f"The abstracts of {others} of {evidence.considered} papers say nothing of “{topic}”:")
+    for index in rows[:MAX_LISTED]:
+        yield Frame("\n- ")
+        yield Draft(f"“{evidence.papers[index].hit.paper.title}”.", (Label(index),), "bibliography", ("title",))
+    if others > len(rows[:MAX_LISTED]):
+        yield Frame(f"\n\nThe other {others - len(rows[:MAX_LISTED])} are left out here.")
+
+
+def _same_words(words: tuple[QuestionWord, ...], paper: PaperEvidence) -> float:
+    """The share of the words that the paper has as they are, by weight."""
+    return coverage(words, tuple(float(match == 1.0) for match in paper.matches))
+
+
+def _similar(evidence: Evidence) -> Iterator[Piece]:
+    """The papers nearest to the first, by their vectors and words."""
+    itself, *others = (paper.hit.paper for paper in evidence.papers)
+    if not others:
+        yield Refusal("not_in_corpus", (), f"There is no other paper than “{itself.title}” to look through.")
+        return
+    yield Frame(f"Nearest to “{itself.title}” by what they are about:")
+    for index, paper in enumerate(others, start=1):
+        yield Frame("\n- ")
+        yield Draft(f"“{paper.title}”.", (Label(index),), "bibliography", ("title",))
+
+
+def _of_one(form: QuestionForm, evidence: Evidence) -> Iterator[Piece]:
+    words = evidence.words
+    judgements = [judge(words, paper) for paper in evidence.papers]
+    able = [index for index, judgement in enumerate(judgements) if judgement.says]
+    if not words or not evidence.papers:
+        yield Refusal("clarify", message="Which paper is meant? Name its title, its topic or an author.")
+        return
+    if not able:
+        looked_for = judgements[0].missing or tuple(word.text for word in words[:6])
+        yield Refusal("not_in_corpus", looked_for)
+        return
+    paper = evidence.papers[able[0]].hit.paper
+    if form.field in ("authors", "year") and (credited := _credited(form, evidence, able[0])) is not None:
+        yield credited
+        return
+    quoted = _quoted_address(form, evidence, able[0])
+    if quoted is not None:
+        yield quoted
+        return
+    told = _tell(form.field, paper, form.text)
+    if told is None:
+        yield Refusal(
+            "not_in_abstracts",
+            (form.field or "",),
+            f"The record of “{paper.title}” doesn't give its {form.field}.",
+        )
+        return
+    text, fields = told
+    yield Draft(text, (Label(able[0]),), "bibliography", fields)
+
+
+_ADDRESS = re.compile(r"https?://(?P<host>[\w.-]+)")
+_CREDIT = re.compile(
+    r"\b(?:proposed|developed|introduced|invented|described|due|suggested)\s+(?:\w+\s+)?(?:by|to)\s+[A-ZÀ-Þ]\w+"
+)
+_INVENTED = re.compile(r"\b(?:proposed|developed|introduced|invented|created)\b", re.IGNORECASE)
+_SOURCE = re.compile(r"\b(?:according\s+to|as\s+told\s+by)\b.*", re.IGNORECASE)
+_ABOUT_THE_PAPER = re.compile(r"\b(?:paper|work|article|study|authors?|wrote|written|writer)\b", re.IGNORECASE)
+
+
+def _credited(form: QuestionForm, evidence: Evidence, index: int) -> Draft | Refusal | None:
+    """The sentence that credits somebody with what is asked about; ``None`` where the question is about the paper.
+
+    A refusal where the sentences that credit somebody do so with something else.
+    """
+    asked = _SOURCE.sub("", form.text)
+    if _ABOUT_THE_PAPER.search(asked) or not _INVENTED.search(asked):
+        return None
+    crediting = [
+        (coverage(evidence.words, sentence.matches), -place)
+        for place, sentence in enumerate(evidence.papers[index].sentences)
+        if _CREDIT.search(sentence.passage.text)
+    ]
+    best, place = max(crediting, default=(0.0, 0))
+    if best < FAR:
+        return None
+    if best < CREDITED:
+        missing = judge(evidence.words, evidence.papers[index]).missing
+        return Refusal("not_in_abstracts", missing or tuple(word.text for word in evidence.words[:6]))
+    return Draft(evidence.papers[index].sentences[-place].passage.text, (Label(index, -place),))
+
+
+def _quoted_address(form: QuestionForm, evidence: Evidence, index: int) -> Draft | None:
+    """The sentence of the abstract with the address asked for: of code, or at a host that the question names and the
+    record has no link to."""
+    paper = evidence.papers[index]
+    named = form.field == "link" and not any(name.lower() in form.text.lower() for name in paper.hit.paper.links)
+    for place, sentence in enumerate(paper.sentences):
+        for match in _ADDRESS.finditer(sentence.passage.text):
+            host = match["host"].lower().removeprefix("www.").split(".")[0]
+            if form.field == "code" or (named and host and host in form.text.lower()):
+                return Draft(sentence.passage.text, (Label(index, place),))
+    return None
+
+
+def _tell(field: Field | None, paper: Paper, asked: str = "") -> tuple[str, tuple[str, ...]] | None:
+    title = f"“{paper.title}”"
+    if field == "authors" and paper.authors:
+        return f"{title} is by {_joined(paper.authors)}.", ("title", "authors")
+    if field == "count" and paper.authors:
+        noun = "author" if len(paper.authors) == 1 else "authors"
+        return f"{title} has {len(paper.authors)} {noun}: {_joined(paper.authors)}.", ("title", "authors")
+    if field == "link" and (paper.url or paper.links):
+        urls = [url for name, url in paper.links.items() if name.lower() in asked.lower()]
+        urls = urls or ([paper.url] if paper.url else list(paper.links.values()))
+        return f"{title}: {' , '.join(urls)}", ("title", "url")
+    if field == "doi" and paper.doi:
+        return f"The DOI of {title} is {paper.doi}.", ("title", "doi")
+    if field == "year" and paper.year:
+        return f"{title} was published in {paper.year}.", ("title", "year")
+    if field == "venue" and paper.venue:
+        return f"{title} appeared at {paper.venue}.", ("title", "venue")
+    if field == "title":
+        return f"The title is {title}.", ("title",)
+    return None
+
+
+def _joined(names: tuple[str, ...]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
