@@ -344,7 +344,7 @@ def test_the_sdks_variables_lead_openai_elsewhere(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setenv("OPENAI_API_KEY", "sk-mine")
     monkeypatch.setenv("OPENAI_BASE_URL", server.url)
     server.say("NOT_IN_ABSTRACTS")
-    both(load_plugin("backend", "openai")(settings=Settings.load(model="o3-mini")), prompt)
+    both(GenerativeWriter(load_plugin("backend", "openai")(settings=Settings.load(model="o3-mini"))), prompt)
     assert server.seen[0][1]["authorization"] == "Bearer sk-mine"
     assert "temperature" not in server.seen[0][2]
     assert "max_completion_tokens" in server.seen[0][2]

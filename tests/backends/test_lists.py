@@ -376,7 +376,7 @@ def test_an_own_prompt_is_used(opened: Open, server: Script, tmp_path: Path) -> 
         "{% endfor %}{% endblock %}",
         encoding="utf-8",
     )
-    answer = both(opened(options={"prompts": tmp_path}), server, "[1.s2]", "NONE")
+    answer = both(opened(prompts=tmp_path), server, "[1.s2]", "NONE")
     assert answer.prompt is not None
     assert (answer.prompt.name, answer.prompt.version) == ("list", "9")
     assert server.seen[0][2]["messages"][0]["content"] == "Pick, or NONE."

@@ -7,7 +7,6 @@ import json
 import socket
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from typing import Any
@@ -503,7 +502,7 @@ def test_asking_for_the_context_blocks_no_event_loop(prompt: Prompt) -> None:
         started = time.monotonic()
         with pytest.raises(TimeoutError):
             async with asyncio.timeout(0.3):
-                await _drained(backend, replace(prompt, user="It is rendered already."))
+                await _drained(backend, prompt)
         return time.monotonic() - started
 
     with socket.create_server(("127.0.0.1", 0)) as hung:
@@ -516,7 +515,7 @@ def test_asking_for_the_context_blocks_no_event_loop(prompt: Prompt) -> None:
 @pytest.mark.parametrize("model", ["m", "o3-pro"])
 @pytest.mark.parametrize("seconds", [5.0, 7.0])
 def test_the_timeout_is_the_clients(make: Make, model: str, seconds: float) -> None:
-    backend: Any = make(model, timeout=seconds)
+    backend: Any = make(model, timeout=seconds).caller.model
 
     async def seconds_of_async() -> float:
         async with backend.async_client() as client:

@@ -207,7 +207,6 @@ def test_an_object_checks(opened: Open, server: Script) -> None:
     [paper], [quote] = claim.papers, claim.quotes
     assert paper.id == "nika24a"
     assert quote in paper.abstract
-    assert claim.prompt is None
 
 
 @pytest.mark.parametrize("found", [ZeroDivisionError("by\nzero"), e.InputError("Bad input.", hint="mend it"), None])
