@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Self, get_args
 
 from rag_assistant.answering.batch import Outcome, aask_all, ask_all
 from rag_assistant.answering.library import Library, PathLike, Progress
-from rag_assistant.answering.run import Run
+from rag_assistant.answering.run import QuestionRun
 from rag_assistant.answering.runner import aevents_of, events_of
 from rag_assistant.answering.snapshots import Snapshots
 from rag_assistant.answering.streams import AnswerStream, AsyncAnswerStream
@@ -357,11 +357,11 @@ class Assistant(Library):
         k: int | None,
         filters: Filters | None,
         length: Length | None,
-    ) -> Run:
+    ) -> QuestionRun:
         wanted = length or self._settings.length
         if wanted not in get_args(Length):
             raise InputError(f"{wanted!r} is no length.", hint=f"use one of {', '.join(get_args(Length))}")
-        return Run(
+        return QuestionRun(
             retriever=retriever,
             writer=self._backend,
             fallback=self._fallback,

@@ -104,7 +104,7 @@ LONGEST_REFERENCE = 120
 
 
 @dataclass(frozen=True, slots=True)
-class Standalone:
+class RewrittenQuestion:
     """A question that can be searched for by itself.
 
     Attributes:
@@ -128,7 +128,7 @@ class Standalone:
     asks: Asks = ""
 
 
-def stand_alone(question: str, history: Sequence[Turn], papers: Iterable[Paper]) -> Standalone:
+def stand_alone(question: str, history: Sequence[Turn], papers: Iterable[Paper]) -> RewrittenQuestion:
     """Makes a question stand alone.
 
     Without history a question is returned as it is, marked unresolved where it is nothing but a reference. The papers
@@ -146,41 +146,41 @@ def stand_alone(question: str, history: Sequence[Turn], papers: Iterable[Paper])
     adds = _ADDING.search(asked)
     of_before = _is_of_before(asked)
     if _GREETING.fullmatch(asked):
-        return Standalone(asked, unresolved=True)
+        return RewrittenQuestion(asked, unresolved=True)
     turns = [(clean(q), a) for q, a in history if clean(q)]
     if not turns:
         bare = not own or (len(own) == 1 and _ASKS_OF_A_SUBJECT.match(asked) and (adds or _PRONOUN.search(asked)))
-        return Standalone(asked, unresolved=of_before or bool(bare and (refers or ordinal or adds)))
+        return RewrittenQuestion(asked, unresolved=of_before or bool(bare and (refers or ordinal or adds)))
     by_text = list(papers)
     titles = {paper.id: paper.title for paper in by_text}
     cited = _focus(turns, by_text)
     if of_before and _REWORDING.match(asked):
-        return Standalone(f"{asked.rstrip(' ?.')} ({_topic(turns)})?", focus=tuple(cited), asks="rewording")
+        return RewrittenQuestion(f"{asked.rstrip(' ?.')} ({_topic(turns)})?", focus=tuple(cited), asks="rewording")
     if of_before and cited and _SIMILAR.search(asked):
-        return Standalone(asked, focus=(cited[0],), asks="similar")
+        return RewrittenQuestion(asked, focus=(cited[0],), asks="similar")
     if of_before and cited and _SAME_AUTHORS.search(asked):
         authors = next(paper.authors for paper in by_text if paper.id == cited[0])
         if authors:
-            return Standalone(f"Which papers are by {' or '.join(authors)}?", exclude=(cited[0],))
+            return RewrittenQuestion(f"Which papers are by {' or '.join(authors)}?", exclude=(cited[0],))
     if of_before and _MORE.match(asked) and (topic := _topic(turns)):
         told = {paper for _, answer in turns for paper in cited_papers(answer, by_text)}
-        return Standalone(f"{topic}?", exclude=tuple(paper.id for paper in by_text if paper.id in told))
+        return RewrittenQuestion(f"{topic}?", exclude=tuple(paper.id for paper in by_text if paper.id in told))
     narrow = _NARROW.match(asked) and len(own) <= _MAX_NARROW and not _names_a_subject(asked)
     alone = bool(own) and not narrow
     if not (refers or adds or ordinal) and (alone or _ON_THE_CORPUS.search(asked)):
-        return Standalone(asked)
+        return RewrittenQuestion(asked)
     if _OF_THOSE.search(asked) and own and len(cited) > 1 and not ordinal:
-        return Standalone(asked, focus=tuple(cited), only_focus=True)
+        return RewrittenQuestion(asked, focus=tuple(cited), only_focus=True)
     if ordinal and cited:
         named = _pick(ordinal, cited)
         if named is None:
-            return Standalone(asked, unresolved=True)
+            return RewrittenQuestion(asked, unresolved=True)
         return _about(asked, ordinal, titles[named], named)
     if (refers or narrow) and cited:
         return _with(asked, titles[cited[0]], tuple(cited), replaced=False, turns=turns)
     previous = _topic(turns)
     if not previous:
-        return Standalone(asked, unresolved=not own)
+        return RewrittenQuestion(asked, unresolved=not own)
     return _with(asked, previous, tuple(cited), replaced=bool(adds and own), turns=turns)
 
 
@@ -208,22 +208,22 @@ def _is_of_before(question: str) -> bool:
     return len(question) <= LONGEST_REFERENCE and any(form.search(question) for form in forms)
 
 
-def _about(asked: str, ordinal: re.Match[str], title: str, paper: str) -> Standalone:
+def _about(asked: str, ordinal: re.Match[str], title: str, paper: str) -> RewrittenQuestion:
     """The question with the paper's title in the place of the words that point to it."""
     before, after = asked[: ordinal.start()], asked[ordinal.end() :]
     own = {word.lower() for word in _content(f"{before} {after}")}
     # "What does the second one propose?" has no word of its own: it asks about the paper as a whole.
     carried = frozenset(word.lower() for word in _content(title)[:_MAX_CARRIED]) - own if own else frozenset()
-    return Standalone(f"{before}“{title}”{after}", carried, (paper,), only_focus=True)
+    return RewrittenQuestion(f"{before}“{title}”{after}", carried, (paper,), only_focus=True)
 
 
-def _with(asked: str, context: str, focus: tuple[str, ...], *, replaced: bool, turns: list[Turn]) -> Standalone:
+def _with(asked: str, context: str, focus: tuple[str, ...], *, replaced: bool, turns: list[Turn]) -> RewrittenQuestion:
     own = {word.lower() for word in _content(asked)}
     if not own:
         # "Why?" asks again what the question before asked.
-        return Standalone(f"{asked.rstrip(' ?')} — {_topic(turns) or context}?", frozenset(), focus)
+        return RewrittenQuestion(f"{asked.rstrip(' ?')} — {_topic(turns) or context}?", frozenset(), focus)
     carried = frozenset(word.lower() for word in _content(context)[:_MAX_CARRIED]) - own
-    return Standalone(f"{asked.rstrip(' ?')} ({context.rstrip(' ?')})?", carried, focus, replaced=replaced)
+    return RewrittenQuestion(f"{asked.rstrip(' ?')} ({context.rstrip(' ?')})?", carried, focus, replaced=replaced)
 
 
 def _topic(turns: list[Turn]) -> str:

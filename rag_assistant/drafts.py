@@ -45,7 +45,7 @@ class Draft:
 
 
 @dataclass(frozen=True, slots=True)
-class Begun:
+class PartialSentence:
     """How a sentence under way begins, to be shown before it is complete and checked. It adds nothing to the answer.
 
     Attributes:
@@ -100,6 +100,6 @@ class Notice:
     text: str
 
 
-Writing = Begun | Draft | Frame | Matched | Missing | Refusal | Withdrawn
+Writing = PartialSentence | Draft | Frame | Matched | Missing | Refusal | Withdrawn
 Piece = Writing | Notice | Usage | Waiting
 """What writers yield, in order."""

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rag_assistant import Assistant, Paper
-from rag_assistant.conversation import Standalone, cited_papers, stand_alone
+from rag_assistant.conversation import RewrittenQuestion, cited_papers, stand_alone
 from rag_assistant.types import Turn
 
 MEMORY = Paper(
@@ -33,13 +33,13 @@ ANSWER = (
 HISTORY: tuple[Turn, ...] = (("How is memory overhead reduced?", ANSWER),)
 
 
-def follow(question: str, history: tuple[Turn, ...] = HISTORY) -> Standalone:
+def follow(question: str, history: tuple[Turn, ...] = HISTORY) -> RewrittenQuestion:
     return stand_alone(question, history, PAPERS)
 
 
 def test_what_stands_alone_is_left_alone() -> None:
-    assert follow("What is Approx-BP?") == Standalone("What is Approx-BP?")
-    assert follow("What is Approx-BP?", ()) == Standalone("What is Approx-BP?")
+    assert follow("What is Approx-BP?") == RewrittenQuestion("What is Approx-BP?")
+    assert follow("What is Approx-BP?", ()) == RewrittenQuestion("What is Approx-BP?")
 
 
 def test_another_thing_in_the_place_of_one() -> None:
@@ -66,7 +66,7 @@ def test_a_question_with_hardly_a_word_of_its_own_is_on_what_was_talked_of(quest
     ],
 )
 def test_a_question_that_names_its_topic_is_not(question: str) -> None:
-    assert follow(question) == Standalone(question)
+    assert follow(question) == RewrittenQuestion(question)
 
 
 @pytest.mark.parametrize("refusal", ["is on this. Looked for: rice.", "mentions RiceCooker 2."])
@@ -127,7 +127,7 @@ def test_an_ordinal_without_a_noun(question: str) -> None:
 
 @pytest.mark.parametrize("question", ["How fast is Gemma?", "how slow is pruning", "How much does Money-LM cost?"])
 def test_a_question_with_a_subject_of_its_own_is_not_pinned_to_the_paper_before(question: str) -> None:
-    assert follow(question) == Standalone(question)
+    assert follow(question) == RewrittenQuestion(question)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,13 @@ from dataclasses import dataclass
 from rag_assistant.drafts import Draft, Frame, Label, Missing, Notice, Piece
 from rag_assistant.evidence.answerability import is_near, matches_by_words
 from rag_assistant.evidence.base import CLOSE, Evidence
-from rag_assistant.evidence.comparison_subjects import best_for_side, names_side, side_words, sides_of, subset
+from rag_assistant.evidence.comparison_subjects import (
+    best_for_subject,
+    names_subject,
+    subject_words,
+    subjects_of,
+    subset,
+)
 from rag_assistant.grounding.conflicts import conflict
 from rag_assistant.grounding.wording import contents, words
 from rag_assistant.questions.form import QuestionForm
@@ -65,7 +71,7 @@ def left_out(written: Written) -> Iterator[Piece]:
     form, evidence = written.form, written.evidence
     if form.kind != "comparison":
         return
-    sides = sides_of(form, evidence.words)
+    sides = subjects_of(form, evidence.words)
     told = [any(_is_about(written, statement, side) for statement in written.supported) for side in sides]
     if not any(told):
         return
@@ -73,14 +79,14 @@ def left_out(written: Written) -> Iterator[Piece]:
     for side, is_told in zip(sides, told, strict=True):
         if is_told or any(evidence.words[at].text.lower() in denied for at in side):
             continue
-        place = best_for_side(evidence, side)
+        place = best_for_subject(evidence, side)
         if place is not None:
             paper = evidence.papers[place[0]]
             yield Frame(LEAD_IN)
             yield Draft(paper.sentences[place[1]].passage.text, (Label(*place),))
             yield Notice(NOTICE)
-        elif not any(names_side(evidence.words, paper, side) for paper in evidence.papers):
-            yield Missing(next(name for name in form.sides if side_words(evidence.words, name) == side))
+        elif not any(names_subject(evidence.words, paper, side) for paper in evidence.papers):
+            yield Missing(next(name for name in form.sides if subject_words(evidence.words, name) == side))
 
 
 def contradicted(written: Written) -> Iterator[Piece]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from rag_assistant.conversation import Standalone
+from rag_assistant.conversation import RewrittenQuestion
 from rag_assistant.drafts import Refusal
 from rag_assistant.evidence.answerability import judge
 from rag_assistant.evidence.base import Evidence, heaviest
@@ -18,8 +18,8 @@ QUOTES_ONLY = (
 )
 
 
-def early_refusal(
-    form: QuestionForm, alone: Standalone, evidence: Evidence, occurs: Callable[[str], bool], *, model: bool
+def precheck(
+    form: QuestionForm, alone: RewrittenQuestion, evidence: Evidence, occurs: Callable[[str], bool], *, model: bool
 ) -> Refusal | None:
     """What no backend needs to be asked about: an empty question, no paper in reach, none on the topic, and a name that
     no paper has.

@@ -21,7 +21,7 @@ NEAREST = 3
 
 
 @dataclass(slots=True)
-class Record:
+class AnswerRecord:
     """The record of one question.
 
     Attributes:

@@ -7,7 +7,7 @@ from collections.abc import Generator, Sequence
 from dataclasses import replace
 
 from rag_assistant.answering.calls import Call, Take, of_model
-from rag_assistant.conversation import Standalone
+from rag_assistant.conversation import RewrittenQuestion
 from rag_assistant.errors import BackendError, BudgetExceeded
 from rag_assistant.models.budget import BudgetLedger
 from rag_assistant.models.replies import ModelReply, without_reasoning
@@ -25,15 +25,20 @@ _LEAD_IN = re.compile(
 )
 
 
-def needs_model(alone: Standalone, asked: str) -> bool:
+def needs_model(alone: RewrittenQuestion, asked: str) -> bool:
     """Whether a follow-up leaves something out that the rules only guess at. A paper that was counted off ("the second
     one") is known, and a question that stands alone is left alone."""
     return not alone.only_focus and not alone.unresolved and alone.text != clean(asked)
 
 
 def rewording(
-    alone: Standalone, asked: str, turns: Sequence[Turn], writer: GenerativeWriter, ledger: BudgetLedger, take: Take
-) -> Generator[Event | Call, None, Standalone]:
+    alone: RewrittenQuestion,
+    asked: str,
+    turns: Sequence[Turn],
+    writer: GenerativeWriter,
+    ledger: BudgetLedger,
+    take: Take,
+) -> Generator[Event | Call, None, RewrittenQuestion]:
     """Has a model reword a follow-up, where the budget allows that; without a usable reply the rules' version stays."""
     reply = ModelReply(writer.server)
     try:
@@ -51,7 +56,7 @@ def rewording(
     return reworded(alone, asked, reply.text, turns) or alone
 
 
-def reworded(alone: Standalone, asked: str, reply: str, turns: Sequence[Turn]) -> Standalone | None:
+def reworded(alone: RewrittenQuestion, asked: str, reply: str, turns: Sequence[Turn]) -> RewrittenQuestion | None:
     """The follow-up with a model's text; ``None`` where that is no question about what was asked.
 
     Args:

@@ -17,20 +17,20 @@ from rag_assistant.answering.calls import WRITING, Call, Steps
 from rag_assistant.answering.checking import check_statements
 from rag_assistant.answering.completing import Written, contradicted, left_out
 from rag_assistant.answering.listing import Listing
-from rag_assistant.answering.prechecks import early_refusal
-from rag_assistant.answering.record import Record
+from rag_assistant.answering.prechecks import precheck
+from rag_assistant.answering.record import AnswerRecord
 from rag_assistant.answering.rewriting import needs_model, rewording
-from rag_assistant.answering.searching import answered_apart, excluding, fitting, form_of, search, with_each_side
+from rag_assistant.answering.searching import answered_apart, excluding, fitting, form_of, search, with_each_subject
 from rag_assistant.answering.streamed_text import StreamedText
 from rag_assistant.answering.writing import Attempt, Writers
 from rag_assistant.checks.base import Check
-from rag_assistant.conversation import Standalone, stand_alone
+from rag_assistant.conversation import RewrittenQuestion, stand_alone
 from rag_assistant.drafts import Frame, Notice, Piece, Refusal, Withdrawn
 from rag_assistant.errors import BackendContextTooLong, BackendError, BackendFiltered
 from rag_assistant.evidence.answerability import confidence
 from rag_assistant.evidence.base import Evidence
 from rag_assistant.grounding.ground import Grounder
-from rag_assistant.grounding.injection import without_orders
+from rag_assistant.grounding.injection import without_instructions
 from rag_assistant.models.budget import BudgetLedger
 from rag_assistant.questions.form import MAX_QUESTION, QuestionForm, parts
 from rag_assistant.retrieval.retriever import Retriever, hits_of
@@ -45,7 +45,7 @@ UNJUDGED = "No reader judged whether the abstracts say what is asked: the settin
 
 
 @dataclass(slots=True, kw_only=True)
-class Run:
+class QuestionRun:
     """One question on its way: :meth:`steps` are what happens, with calls to be made in between.
 
     Attributes:
@@ -69,7 +69,7 @@ class Run:
     length: Length = "normal"
     trusts_model: bool = False
     check: Check | None = None
-    _record: Record = field(init=False)
+    _record: AnswerRecord = field(init=False)
     _writers: Writers = field(init=False)
     _model: GenerativeWriter | None = field(init=False)
     _before: Grounder = field(default_factory=lambda: Grounder(Evidence((), (), 0)))
@@ -77,7 +77,7 @@ class Run:
     _refused: int = 0
 
     def __post_init__(self) -> None:
-        self._record = Record(self.question, self.k, self.writer, self.fallback)
+        self._record = AnswerRecord(self.question, self.k, self.writer, self.fallback)
         self._writers = Writers(self.writer, self.fallback, self.ledger, self._take)
         self._model = self.writer if isinstance(self.writer, GenerativeWriter) else None
 
@@ -154,7 +154,7 @@ class Run:
                 alone = yield from rewording(alone, part, turns, self._model, self.ledger, self._take)
         form, evidence = self._search(alone)
         yield HitsEvent(hits_of(evidence)[: self._hit_limit(form)])
-        refusal = early_refusal(form, alone, evidence, self.retriever.occurs, model=self._model is not None)
+        refusal = precheck(form, alone, evidence, self.retriever.occurs, model=self._model is not None)
         if refusal is not None:
             self._record.refusals.append((part, refusal))
             return
@@ -172,7 +172,7 @@ class Run:
         yield from self._complete(prompt, made)
         self._record.count(made)
 
-    def _search(self, alone: Standalone) -> tuple[QuestionForm, Evidence]:
+    def _search(self, alone: RewrittenQuestion) -> tuple[QuestionForm, Evidence]:
         """What is asked for and what was found for it; what there is to say of that is noted."""
         filters = excluding(self.retriever, alone, self.filters)
         with self._record.timed("searching"):
@@ -184,8 +184,8 @@ class Run:
                 )
             evidence = search(self.retriever, form, alone, self.k, filters)
             if self._model is not None:
-                evidence = with_each_side(self.retriever, form, alone, evidence, filters)
-            evidence = without_orders(evidence, form.text)
+                evidence = with_each_subject(self.retriever, form, alone, evidence, filters)
+            evidence = without_instructions(evidence, form.text)
         self._record.evidences.append(evidence)
         if form.kind not in ("bibliography", "empty") and evidence.papers:
             sure = [chance for paper in evidence.papers[: self.k] if (chance := confidence(paper)) is not None]

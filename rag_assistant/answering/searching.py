@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from rag_assistant.conversation import Standalone, stand_alone
+from rag_assistant.conversation import RewrittenQuestion, stand_alone
 from rag_assistant.evidence.answerability import judge
 from rag_assistant.evidence.base import Corrections, Evidence
-from rag_assistant.evidence.comparison_subjects import names_side, sides_of
+from rag_assistant.evidence.comparison_subjects import names_subject, subjects_of
 from rag_assistant.questions.form import (
     BIBLIOGRAPHY_WORDS,
     MAX_QUESTION,
@@ -27,7 +27,7 @@ from rag_assistant.writers.lists import belongs
 REPLACED_WEIGHT = 0.6
 
 
-def form_of(alone: Standalone) -> QuestionForm:
+def form_of(alone: RewrittenQuestion) -> QuestionForm:
     """What a question asks for that was made to stand alone."""
     if alone.asks == "similar":
         return QuestionForm(alone.text, "bibliography", field="similar", multi=True)
@@ -51,7 +51,7 @@ def answered_apart(
     return asked if len(set(best)) > 1 else ()
 
 
-def excluding(retriever: Retriever, alone: Standalone, filters: Filters | None) -> Filters | None:
+def excluding(retriever: Retriever, alone: RewrittenQuestion, filters: Filters | None) -> Filters | None:
     """The filters without the papers that were told already."""
     if not alone.exclude:
         return filters
@@ -59,7 +59,9 @@ def excluding(retriever: Retriever, alone: Standalone, filters: Filters | None) 
     return replace(filters or Filters(), ids=left or ("",))
 
 
-def search(retriever: Retriever, form: QuestionForm, alone: Standalone, k: int, filters: Filters | None) -> Evidence:
+def search(
+    retriever: Retriever, form: QuestionForm, alone: RewrittenQuestion, k: int, filters: Filters | None
+) -> Evidence:
     """What is found for a question: of a list all that may be on the topic, else the ``k`` best papers."""
     if form.kind == "empty" or alone.unresolved:
         return Evidence((), (), len(retriever.papers(filters)))
@@ -106,15 +108,15 @@ def fitting(retriever: Retriever, records: RecordQuery, filters: Filters | None)
     return tuple(paper.hit.paper.id for paper in found.papers if belongs(form, found.words, paper))
 
 
-def with_each_side(
-    retriever: Retriever, form: QuestionForm, alone: Standalone, evidence: Evidence, filters: Filters | None
+def with_each_subject(
+    retriever: Retriever, form: QuestionForm, alone: RewrittenQuestion, evidence: Evidence, filters: Filters | None
 ) -> Evidence:
     """The evidence, and behind it the best paper on each thing that the question names and no paper found does."""
     if alone.only_focus:
         return evidence
     found: list[str] = []
-    for side in sides_of(form, evidence.words):
-        if any(names_side(evidence.words, paper, side) for paper in evidence.papers):
+    for side in subjects_of(form, evidence.words):
+        if any(names_subject(evidence.words, paper, side) for paper in evidence.papers):
             continue
         text = " ".join(evidence.words[at].text for at in side)
         found += (paper.hit.paper.id for paper in retriever.retrieve(Query(text), k=1, filters=filters).papers)
@@ -127,7 +129,7 @@ def with_each_side(
     return replace(evidence, papers=(*evidence.papers, *ranked))
 
 
-def query_of(alone: Standalone) -> Query:
+def query_of(alone: RewrittenQuestion) -> Query:
     """What is searched for a question that was made to stand alone."""
     weight = REPLACED_WEIGHT if alone.replaced else None
     query = Query(alone.text, alone.carried, frozenset(alone.focus))

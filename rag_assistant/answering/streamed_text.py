@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 
-from rag_assistant.drafts import Begun, Draft, Piece
+from rag_assistant.drafts import Draft, PartialSentence, Piece
 from rag_assistant.grounding.ground import Grounder
 from rag_assistant.types import Statement, TextEvent
 
@@ -25,8 +25,8 @@ class StreamedText:
 
     def after(self, piece: Piece, grounder: Grounder) -> TextEvent | None:
         """What there is to tell after a piece has been taken in by the grounder; of a beginning, before it is."""
-        if isinstance(piece, Begun):
-            return self.upto(grounder.with_begun(piece))
+        if isinstance(piece, PartialSentence):
+            return self.upto(grounder.with_partial(piece))
         if not isinstance(piece, Draft):
             return self.upto(grounder.text)
         statement = grounder.statements[-1]

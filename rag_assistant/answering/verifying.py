@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from rag_assistant.errors import InputError
 from rag_assistant.evidence.base import EvidenceSentence, PaperEvidence
 from rag_assistant.grounding.figures import missing_numbers
-from rag_assistant.grounding.injection import without_orders
+from rag_assistant.grounding.injection import without_instructions
 from rag_assistant.questions.form import MAX_QUESTION, clean
 from rag_assistant.reader.base import Abstract, Reader, Stance
 from rag_assistant.retrieval.retriever import Query, Retriever
@@ -41,7 +41,7 @@ def verify(
         raise InputError(f"The claim is over {MAX_QUESTION:,} characters long.", hint="verify its sentences one by one")
     if paper is not None:
         filters = _only(retriever, paper, filters)
-    evidence = without_orders(retriever.retrieve(Query(text, judged=False), k=k, filters=filters), text)
+    evidence = without_instructions(retriever.retrieve(Query(text, judged=False), k=k, filters=filters), text)
     read = [judged for found in evidence.papers if (judged := _judged(reader, text, found)) is not None]
     papers = [found.hit.paper for found in evidence.papers]
     # The first of those that are as decided as each other: the better one by the search.

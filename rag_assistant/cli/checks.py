@@ -45,7 +45,7 @@ _BUNDLED = (19, 31)
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
+class Finding:
     """One thing that was looked at.
 
     Attributes:
@@ -61,7 +61,7 @@ class Check:
     hint: str = ""
 
 
-def run_checks(state: State, flags: AnswerOptions, *, repair: bool) -> Iterator[Check]:
+def run_checks(state: State, flags: AnswerOptions, *, repair: bool) -> Iterator[Finding]:
     """The checks, one after another as they finish.
 
     Args:
@@ -76,15 +76,15 @@ def run_checks(state: State, flags: AnswerOptions, *, repair: bool) -> Iterator[
     try:
         settings = Settings.load(**flags.given())
     except RagError as error:
-        yield Check("settings", "bad", error.message, error.hint)
+        yield Finding("settings", "bad", error.message, error.hint)
         return
     told = {"given": "flags"}
     set_by = sorted({told.get(source, source) for source in settings.sources.values() if source != "default"})
     taken = [f"from {', '.join(set_by)}" if set_by else "all defaults", *settings.notices]
-    yield Check("settings", "note" if settings.notices else "ok", "; ".join(taken))
+    yield Finding("settings", "note" if settings.notices else "ok", "; ".join(taken))
     yield privacy_check(settings)
     if settings.unused_key:
-        yield Check("key", "note", settings.unused_key)
+        yield Finding("key", "note", settings.unused_key)
     embedder = embedder_check(settings)
     yield embedder
     yield backend_check(settings)
@@ -95,15 +95,15 @@ def run_checks(state: State, flags: AnswerOptions, *, repair: bool) -> Iterator[
         yield repaired(state, settings) if repair else index_check(settings)
 
 
-def python_check() -> Check:
+def python_check() -> Finding:
     """Whether this Python is one that the package is tested on."""
     version = ".".join(map(str, sys.version_info[:3]))
     if (3, 11) <= sys.version_info < (3, 14):
-        return Check("python", "ok", f"{version} at {sys.executable}")
-    return Check("python", "bad", f"{version} is not supported", "use Python 3.11, 3.12 or 3.13")
+        return Finding("python", "ok", f"{version} at {sys.executable}")
+    return Finding("python", "bad", f"{version} is not supported", "use Python 3.11, 3.12 or 3.13")
 
 
-def package_checks() -> Iterator[Check]:
+def package_checks() -> Iterator[Finding]:
     """Versions of what matters; a missing package is bad."""
     from importlib.metadata import PackageNotFoundError, version
 
@@ -115,13 +115,13 @@ def package_checks() -> Iterator[Check]:
             missing.append(name)
     if "rag-assistant" in missing:
         missing.remove("rag-assistant")
-        yield Check("install", "note", "run from a folder that is not installed", "pip install .")
-    yield Check("packages", "ok", ", ".join(found))
+        yield Finding("install", "note", "run from a folder that is not installed", "pip install .")
+    yield Finding("packages", "ok", ", ".join(found))
     if missing:
-        yield Check("packages", "bad", f"missing: {', '.join(missing)}", f"pip install {' '.join(missing)}")
+        yield Finding("packages", "bad", f"missing: {', '.join(missing)}", f"pip install {' '.join(missing)}")
 
 
-def privacy_check(settings: Settings) -> Check:
+def privacy_check(settings: Settings) -> Finding:
     """What leaves the machine with these settings."""
     leaving = []
     if settings.embedder not in _LOCAL_EMBEDDERS:
@@ -133,11 +133,11 @@ def privacy_check(settings: Settings) -> Check:
         leaving.append(f"answers and the sentences they cite go to the check {settings.check}")
     if not leaving:
         server = f"; the model's server is on it: {settings.masked()['base_url']}" if speaks_to_server else ""
-        return Check("privacy", "ok", f"nothing leaves this machine{server}")
-    return Check("privacy", "note", f"{'; '.join(leaving)}, which may be on another machine")
+        return Finding("privacy", "ok", f"nothing leaves this machine{server}")
+    return Finding("privacy", "note", f"{'; '.join(leaving)}, which may be on another machine")
 
 
-def embedder_check(settings: Settings) -> Check:
+def embedder_check(settings: Settings) -> Finding:
     """Loads the embedder; the default one also embeds a word, others are not called since that may cost money, but a
     server of OpenAI's is asked for its models."""
     from rag_assistant.embedders.resolve import resolve_embedder
@@ -157,16 +157,18 @@ def embedder_check(settings: Settings) -> Check:
             return found
         embedder = resolve_embedder(settings.embedder)
         if settings.embedder != "minilm":
-            return Check("embedder", "ok", f"{settings.embedder} can be loaded; it was not called")
+            return Finding("embedder", "ok", f"{settings.embedder} can be loaded; it was not called")
         from rag_assistant.embedders.minilm import MODEL_SHA256, model_path
 
         size = embedder.encode_question("doctor").vector.shape[0]
     except RagError as error:
-        return Check("embedder", "bad", error.message, error.hint)
-    return Check("embedder", "ok", f"minilm, {size} dimensions; {model_path()} has the expected sha256 {MODEL_SHA256}")
+        return Finding("embedder", "bad", error.message, error.hint)
+    return Finding(
+        "embedder", "ok", f"minilm, {size} dimensions; {model_path()} has the expected sha256 {MODEL_SHA256}"
+    )
 
 
-def backend_check(settings: Settings) -> Check:
+def backend_check(settings: Settings) -> Finding:
     """Whether the backend can be found and has what it needs, and its server answers; its model is not asked anything,
     and not loaded, since it may be large."""
     from rag_assistant.plugins import load_plugin
@@ -183,13 +185,13 @@ def backend_check(settings: Settings) -> Check:
             model_file(settings)
     except BackendError as error:
         instead = f"; {settings.fallback} answers instead" if settings.fallback else ""
-        return Check("backend", "note" if instead else "bad", f"{error.message.rstrip('.')}{instead}.", error.hint)
+        return Finding("backend", "note" if instead else "bad", f"{error.message.rstrip('.')}{instead}.", error.hint)
     except RagError as error:
-        return Check("backend", "bad", error.message, error.hint)
-    return Check("backend", "ok", settings.backend)
+        return Finding("backend", "bad", error.message, error.hint)
+    return Finding("backend", "ok", settings.backend)
 
 
-def server_check(name: str, told: str, backend: Any) -> Check:
+def server_check(name: str, told: str, backend: Any) -> Finding:
     """Whether the server of a backend gives its list of models, and has the one that is set.
 
     Raises:
@@ -201,14 +203,14 @@ def server_check(name: str, told: str, backend: Any) -> Check:
         others = names_in(backend.fetch("/models"), backend.model)
     except (BackendNotFound, BackendProtocolError):
         detail = f"{told}; {backend.server} is there but has no list of models at /models"
-        return Check(name, "note", detail, "check the address if it doesn't answer; most end in /v1")
+        return Finding(name, "note", detail, "check the address if it doesn't answer; most end in /v1")
     if others:
         hint = f"it has {', '.join(others[:_TOLD])}{' and more' if len(others) > _TOLD else ''}"
-        return Check(name, "note", f"{told}; {backend.server} lists no model {backend.model!r}", hint)
-    return Check(name, "ok", f"{told}; {backend.server} is there")
+        return Finding(name, "note", f"{told}; {backend.server} lists no model {backend.model!r}", hint)
+    return Finding(name, "ok", f"{told}; {backend.server} is there")
 
 
-def further_check(settings: Settings) -> Check:
+def further_check(settings: Settings) -> Finding:
     """Whether the further check of statements can be found, and has a model where it asks the backend's."""
     from rag_assistant.checks.resolve import resolve_check
     from rag_assistant.plugins import load_plugin
@@ -220,11 +222,11 @@ def further_check(settings: Settings) -> Check:
         if chosen == "model" and settings.backend in (*_SERVER_BACKENDS, "extractive"):
             resolve_check(chosen, settings, resolve_backend(settings.backend, settings))
     except RagError as error:
-        return Check("check", "bad", error.message, error.hint)
-    return Check("check", "ok", chosen)
+        return Finding("check", "bad", error.message, error.hint)
+    return Finding("check", "ok", chosen)
 
 
-def place_check(settings: Settings) -> Check:
+def place_check(settings: Settings) -> Finding:
     """Whether the index's folder, or the nearest folder above it that exists, can be written and has room."""
     from rag_assistant.index.generations import IndexFolder, room_error
     from rag_assistant.index.manifest import read_manifest
@@ -235,9 +237,9 @@ def place_check(settings: Settings) -> Check:
     while not os.path.exists(place) and place != place.parent:  # noqa: PTH110 - Path.exists raises
         place = place.parent
     if not place.is_dir():
-        return Check("place", "bad", f"{place} is not a folder", other)
+        return Finding("place", "bad", f"{place} is not a folder", other)
     if not os.access(place, os.R_OK | os.X_OK):
-        return Check("place", "bad", f"{place} may not be read", other)
+        return Finding("place", "bad", f"{place} may not be read", other)
     made = None
     with suppress(RagError):  # of a newer version: the index's own check tells
         current = folder.current()
@@ -247,14 +249,14 @@ def place_check(settings: Settings) -> Check:
     if is_out_of_space(error):
         what = "to build the index again" if made else "to index the bundled papers"
         detail = f"{place} has no room {what}, which needs about {megabytes(needed)}"
-        return Check("place", "note" if made else "bad", detail, f"free some space there, or {other}")
+        return Finding("place", "note" if made else "bad", detail, f"free some space there, or {other}")
     if error is not None:
         detail = f"{place} can't be written ({error.strerror}): an index there can be read but not built"
-        return Check("place", "note", detail, other)
-    return Check("place", "ok", f"{folder.path} can be written and has room")
+        return Finding("place", "note", detail, other)
+    return Finding("place", "ok", f"{folder.path} can be written and has room")
 
 
-def index_check(settings: Settings) -> Check:
+def index_check(settings: Settings) -> Finding:
     """Whether the index is whole and finds its own papers. Changes nothing."""
     command = [sys.executable, "-m", "rag_assistant.cli.probe", str(settings.index_path), settings.embedder]
     mend = "run: rag-assistant doctor --repair"
@@ -263,18 +265,20 @@ def index_check(settings: Settings) -> Check:
             command, capture_output=True, timeout=_PROBE_SECONDS, stdin=subprocess.DEVNULL
         )
     except subprocess.TimeoutExpired:
-        return Check("index", "bad", f"{settings.index_path} gave no answer in {_PROBE_SECONDS} s", mend)
+        return Finding("index", "bad", f"{settings.index_path} gave no answer in {_PROBE_SECONDS} s", mend)
     if done.returncode == 0:
-        return Check("index", **json.loads(done.stdout.splitlines()[-1]))
+        return Finding("index", **json.loads(done.stdout.splitlines()[-1]))
     last = done.stderr.decode("utf-8", "replace").strip().splitlines()[-1:] or [f"exit code {done.returncode}"]
-    return Check("index", "bad", f"reading {settings.index_path} failed: {last[0]}", mend)
+    return Finding("index", "bad", f"reading {settings.index_path} failed: {last[0]}", mend)
 
 
-def repaired(state: State, settings: Settings) -> Check:
+def repaired(state: State, settings: Settings) -> Finding:
     """Opens the index, which rebuilds what is damaged from its papers and cached vectors."""
     try:
         with opened(state, settings, searches=False) as assistant:
             papers, notices = len(assistant.papers()), assistant.notices
     except RagError as error:
-        return Check("index", "bad", error.message, error.hint)
-    return Check("index", "ok", f"{papers} papers at {settings.index_path}; {'; '.join(notices) or 'nothing to mend'}")
+        return Finding("index", "bad", error.message, error.hint)
+    return Finding(
+        "index", "ok", f"{papers} papers at {settings.index_path}; {'; '.join(notices) or 'nothing to mend'}"
+    )

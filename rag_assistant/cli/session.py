@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from rag_assistant.types import Answer, Filters, Turn
 
 
-class Progress(Protocol):
+class ProgressDisplay(Protocol):
     """What is told of work under way; closing it takes a bar off the screen."""
 
     def __call__(self, stage: str, done: int, total: int) -> None:
@@ -49,9 +49,9 @@ class PlainProgress:
 
 
 @contextmanager
-def reporting(state: State) -> Iterator[Progress]:
+def reporting(state: State) -> Iterator[ProgressDisplay]:
     """Progress as a bar on a terminal, else as lines with ``-v``."""
-    progress: Progress = PlainProgress(state)
+    progress: ProgressDisplay = PlainProgress(state)
     if is_terminal(sys.stderr):
         from rag_assistant.cli.terminal import BarProgress
 
@@ -93,11 +93,11 @@ def watched(
     assistant: Assistant, question: str, *, history: Sequence[Turn] = (), filters: Filters | None = None
 ) -> Answer:
     """An answer whose text is shown on the terminal while it is written, and taken off again when it is done."""
-    from rag_assistant.cli.terminal import Draft
+    from rag_assistant.cli.terminal import LiveText
     from rag_assistant.types import StageEvent, TextEvent
 
     stream = assistant.stream(question, history=history, filters=filters)
-    with Draft() as draft:
+    with LiveText() as draft:
         for event in stream.events():
             if isinstance(event, StageEvent):
                 waits = event.stage == "waiting"

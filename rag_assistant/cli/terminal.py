@@ -68,7 +68,7 @@ class BarProgress:
         self._bar, self._stage = None, ""
 
 
-class Draft:
+class LiveText:
     """An answer's text as it comes, taken off the screen when the checked answer replaces it."""
 
     def __init__(self) -> None:

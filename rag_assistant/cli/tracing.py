@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(slots=True)
-class Stage:
+class StageTime:
     """A stage of the work and how many milliseconds it took."""
 
     name: str
@@ -26,7 +26,7 @@ class Trace:
     """Stages with their times, what was searched for, hits with their scores, and the prompts that were sent."""
 
     def __init__(self) -> None:
-        self._stages: list[Stage] = []
+        self._stages: list[StageTime] = []
         self._hits: list[Hit] = []
         self._prompts: list[PromptEvent] = []
         self._searched_for = ""
@@ -38,7 +38,7 @@ class Trace:
             for event in stream.events():
                 if isinstance(event, StageEvent):
                     self._end_stage()
-                    self._stages.append(Stage(event.stage, event.detail))
+                    self._stages.append(StageTime(event.stage, event.detail))
                 elif isinstance(event, HitsEvent):
                     self._hits += event.hits
                 elif isinstance(event, PromptEvent):

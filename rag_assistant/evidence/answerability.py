@@ -26,7 +26,7 @@ below it."""
 
 
 @dataclass(frozen=True, slots=True)
-class Judgement:
+class Answerability:
     """What the gate found for one paper.
 
     Attributes:
@@ -44,7 +44,7 @@ class Judgement:
     confidence: float | None
 
 
-def judge(words: tuple[QuestionWord, ...], paper: PaperEvidence) -> Judgement:
+def judge(words: tuple[QuestionWord, ...], paper: PaperEvidence) -> Answerability:
     """Judges whether one paper answers a question.
 
     Args:
@@ -56,7 +56,7 @@ def judge(words: tuple[QuestionWord, ...], paper: PaperEvidence) -> Judgement:
     sure = confidence(paper)
     says = on_topic(paper) if sure is None else sure >= THRESHOLD
     covered = coverage(tuple(word for word, _ in own), tuple(match for _, match in own))
-    return Judgement(says or on_topic(paper), says, tuple(word.text for word, _ in missing), covered, sure)
+    return Answerability(says or on_topic(paper), says, tuple(word.text for word, _ in missing), covered, sure)
 
 
 def confidence(paper: PaperEvidence) -> float | None:

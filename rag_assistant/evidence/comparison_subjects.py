@@ -12,23 +12,23 @@ from rag_assistant.questions.form import QuestionForm, is_acronym
 _NAMES = re.compile(r"(?<![\w-])(?P<a>[\w#+-]+)\s+(?:and|or|versus|vs\.?)\s+(?P<b>[\w#+-]+)")
 
 
-def sides_of(form: QuestionForm, words: tuple[QuestionWord, ...]) -> list[tuple[int, ...]]:
+def subjects_of(form: QuestionForm, words: tuple[QuestionWord, ...]) -> list[tuple[int, ...]]:
     """The sides of a comparison, and names that a question joins ("What do DPO and CTMA need?"), as positions of their
     words; none where two sides have the same words."""
     named = form.sides
     if not named:
         joined = (match for match in _NAMES.finditer(form.text) if is_acronym(match["a"]) and is_acronym(match["b"]))
         named = next(((match["a"], match["b"]) for match in joined), ())
-    sides = [side_words(words, side) for side in named]
+    sides = [subject_words(words, side) for side in named]
     return [side for side in sides if side] if len(set(sides)) == len(sides) else []
 
 
-def names_side(words: tuple[QuestionWord, ...], paper: PaperEvidence, side: tuple[int, ...]) -> bool:
+def names_subject(words: tuple[QuestionWord, ...], paper: PaperEvidence, side: tuple[int, ...]) -> bool:
     """Whether a paper has the words of a side."""
     return subset(words, paper.matches, side) >= CLOSE
 
 
-def best_for_side(evidence: Evidence, side: tuple[int, ...], *, on_topic: bool = True) -> tuple[int, int] | None:
+def best_for_subject(evidence: Evidence, side: tuple[int, ...], *, on_topic: bool = True) -> tuple[int, int] | None:
     """The paper and the sentence that tell most of a side, as positions; ``None`` where no paper names it.
 
     Args:
@@ -38,7 +38,7 @@ def best_for_side(evidence: Evidence, side: tuple[int, ...], *, on_topic: bool =
     """
     best: tuple[float, int, int] | None = None
     for index, paper in enumerate(evidence.papers):
-        if not names_side(evidence.words, paper, side):
+        if not names_subject(evidence.words, paper, side):
             continue
         if on_topic and not (matches_by_words(paper) or is_near(paper)):
             continue
@@ -49,7 +49,7 @@ def best_for_side(evidence: Evidence, side: tuple[int, ...], *, on_topic: bool =
     return None if best is None else best[1:]
 
 
-def side_words(words: tuple[QuestionWord, ...], side: str) -> tuple[int, ...]:
+def subject_words(words: tuple[QuestionWord, ...], side: str) -> tuple[int, ...]:
     """Positions of the words that stand in one side of a comparison, or in one of several alternatives."""
     lowered = side.lower()
     return tuple(index for index, word in enumerate(words) if word.text.lower() in lowered)

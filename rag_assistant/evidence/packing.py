@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from rag_assistant.evidence.base import Evidence
-from rag_assistant.evidence.comparison_subjects import best_for_side, sides_of
+from rag_assistant.evidence.comparison_subjects import best_for_subject, subjects_of
 from rag_assistant.evidence.sentence_choice import sentence_score
 from rag_assistant.questions.form import QuestionForm
 
@@ -52,7 +52,7 @@ def first_papers(form: QuestionForm, evidence: Evidence, room: int, size: Size, 
 def _by_use(form: QuestionForm, evidence: Evidence) -> list[tuple[int, int]]:
     """Sentences as (paper, place), the most useful first: of a question that names several things the best on each, of
     one over several papers then the best of each."""
-    sides = [best_for_side(evidence, side, on_topic=False) for side in sides_of(form, evidence.words)]
+    sides = [best_for_subject(evidence, side, on_topic=False) for side in subjects_of(form, evidence.words)]
     scored = []
     for place, paper in enumerate(evidence.papers):
         scores = [sentence_score(evidence.words, paper, index) for index in range(len(paper.sentences))]

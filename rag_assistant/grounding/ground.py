@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from rag_assistant.drafts import Begun, Draft, Frame, Label, Matched, Missing, Piece, Refusal
+from rag_assistant.drafts import Draft, Frame, Label, Matched, Missing, PartialSentence, Piece, Refusal
 from rag_assistant.evidence.base import Evidence
-from rag_assistant.grounding.support import Verdict, check_abstract, check_bibliography
+from rag_assistant.grounding.support import SupportVerdict, check_abstract, check_bibliography
 from rag_assistant.types import NO_CITATION, Citation, Paper, Quote, QuoteRef, Statement, Usage
 
 
@@ -51,7 +51,7 @@ class Grounder:
         """Takes the support of the statement ``at`` a place away."""
         self.statements[at] = replace(self.statements[at], support="unsupported", reason=reason)
 
-    def with_begun(self, piece: Begun) -> str:
+    def with_partial(self, piece: PartialSentence) -> str:
         """The text, with a sentence under way at its end as it will stand there."""
         before = self.text + piece.frame
         return f"{before}{_gap(before)}{piece.text}"
@@ -122,15 +122,15 @@ class Grounder:
         passage = found.sentences[label.sentence].passage
         return Quote(found.hit.paper.abstract[passage.start : passage.end], passage.start, passage.end)
 
-    def _check(self, draft: Draft, labels: list[Label], quotes: dict[Label, Quote]) -> Verdict:
+    def _check(self, draft: Draft, labels: list[Label], quotes: dict[Label, Quote]) -> SupportVerdict:
         if not labels:
-            return Verdict("uncited", NO_CITATION)
+            return SupportVerdict("uncited", NO_CITATION)
         if draft.basis == "bibliography":
             return check_bibliography(draft, [self.evidence.papers[label.paper].hit.paper for label in labels])
         papers = [self.evidence.papers[label.paper].hit.paper for label in labels]
         reporting = [quote.text for label, quote in quotes.items() if not self._orders(label)]
         if quotes and not reporting:
-            return Verdict("unsupported", "the cited words are an instruction, not a finding")
+            return SupportVerdict("unsupported", "the cited words are an instruction, not a finding")
         return check_abstract(draft.text, reporting, papers)
 
     def _orders(self, label: Label) -> bool:

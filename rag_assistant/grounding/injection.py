@@ -26,7 +26,7 @@ _OWN = re.compile(
 """A sentence with one of these speaks of the paper."""
 
 
-def without_orders(evidence: Evidence, question: str) -> Evidence:
+def without_instructions(evidence: Evidence, question: str) -> Evidence:
     """The evidence with sentences that give orders, or belong to such, marked: they match nothing of the question. All
     keep their places, and the abstracts their words.
 
@@ -39,12 +39,14 @@ def without_orders(evidence: Evidence, question: str) -> Evidence:
 
 def _marked(paper: PaperEvidence, question: str) -> PaperEvidence:
     texts = [sentence.passage.text for sentence in paper.sentences]
-    orders = {at for at, text in enumerate(texts) if gives_orders(text)}
+    orders = {at for at, text in enumerate(texts) if gives_instructions(text)}
     if not orders:
         return paper
     # Beside an order, quotation marks and the question itself are no excuse.
     orders |= {
-        at for at, text in enumerate(texts) if _repeats(text, question) or gives_orders(re.sub('["“”]', " . ", text))
+        at
+        for at, text in enumerate(texts)
+        if _repeats(text, question) or gives_instructions(re.sub('["“”]', " . ", text))
     }
     orders |= _strangers(paper.hit.paper.title, texts, orders)
     return replace(
@@ -86,7 +88,7 @@ def _silenced(sentence: EvidenceSentence) -> EvidenceSentence:
 
 
 @lru_cache(maxsize=8192)
-def gives_orders(sentence: str) -> bool:
+def gives_instructions(sentence: str) -> bool:
     """Whether a sentence addresses a reader or a machine with what to do; in doubt it doesn't.
 
     What is only cited between quotation marks doesn't count, as in "the prompt 'think step by step' helps", unless

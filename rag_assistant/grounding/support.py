@@ -72,7 +72,7 @@ _ASKING = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class SupportVerdict:
     """What a check found; ``reason`` is empty for what is supported."""
 
     support: Support
@@ -81,7 +81,7 @@ class Verdict:
 
 def check_abstract(
     statement: str, quotes: Sequence[str], papers: Sequence[Paper] = (), *, least: float = MIN_WORD_RECALL
-) -> Verdict:
+) -> SupportVerdict:
     """Checks a statement against the verbatim quotes it cites.
 
     Args:
@@ -92,36 +92,36 @@ def check_abstract(
         least: The share of its content words that must stand in the quotes or titles.
     """
     if not quotes:
-        return Verdict("unsupported", "no words of the abstract are cited")
+        return SupportVerdict("unsupported", "no words of the abstract are cited")
     if not _ASKING.search(statement):
         quotes = [quote for quote in quotes if not quote.rstrip("\"'”’)*_ ").endswith("?")]
         if not quotes:
-            return Verdict("unsupported", "the cited words only ask")
+            return SupportVerdict("unsupported", "the cited words only ask")
     if repeats(statement, quotes):
-        return Verdict("supported")
+        return SupportVerdict("supported")
     statement = _without_reference(statement, papers)
     altered = _altered(statement, [*quotes, *(text for paper in papers for text in (paper.abstract, paper.title))])
     if altered:
-        return Verdict("unsupported", f"not the words of the abstract: {altered}")
+        return SupportVerdict("unsupported", f"not the words of the abstract: {altered}")
     around = " ".join(text for paper in papers for text in (paper.title, *paper.authors))
     if any(_ANAPHOR.search(quote) for quote in quotes):
         around = " ".join((around, *(paper.abstract for paper in papers)))
     numbers = missing_numbers(statement, quotes, around)
     if numbers:
-        return Verdict("unsupported", f"not in the cited words: {', '.join(numbers)}")
+        return SupportVerdict("unsupported", f"not in the cited words: {', '.join(numbers)}")
     names = _missing_names(statement, [*quotes, around])
     if names:
-        return Verdict("unsupported", f"not in the cited words: {', '.join(names)}")
+        return SupportVerdict("unsupported", f"not in the cited words: {', '.join(names)}")
     flipped = contradiction(statement, quotes)
     if flipped:
-        return Verdict("unsupported", flipped)
+        return SupportVerdict("unsupported", flipped)
     sources = [*quotes, *(paper.abstract for paper in papers)]
     exchanged = exchange(with_short_names(statement, sources), [with_short_names(quote, sources) for quote in quotes])
     if exchanged:
-        return Verdict("unsupported", exchanged)
+        return SupportVerdict("unsupported", exchanged)
     if not has_the_words(statement, quotes, papers, least=least):
-        return Verdict("unsupported", "the cited words don't say this")
-    return Verdict("supported")
+        return SupportVerdict("unsupported", "the cited words don't say this")
+    return SupportVerdict("supported")
 
 
 def repeats(statement: str, quotes: Sequence[str]) -> bool:
@@ -169,7 +169,7 @@ def _root(word: str) -> str:
     return _DERIVED.sub("", stem(word))[:_STEM]
 
 
-def check_bibliography(draft: Draft, papers: list[Paper]) -> Verdict:
+def check_bibliography(draft: Draft, papers: list[Paper]) -> SupportVerdict:
     """Checks that a statement repeats the fields it names of every paper it cites."""
     for paper in papers:
         for name in draft.fields:
@@ -181,8 +181,8 @@ def check_bibliography(draft: Draft, papers: list[Paper]) -> Verdict:
             else:
                 held = value is not None and str(value) in draft.text
             if not held:
-                return Verdict("unsupported", f"the record's {name} says otherwise")
-    return Verdict("supported")
+                return SupportVerdict("unsupported", f"the record's {name} says otherwise")
+    return SupportVerdict("supported")
 
 
 def _missing_names(statement: str, texts: Sequence[str]) -> list[str]:

@@ -198,7 +198,7 @@ class IndexFolder:
             lock.release()
 
 
-class Reading:
+class ReadLock:
     """Keeps a generation from being deleted until :meth:`end`.
 
     Raises:

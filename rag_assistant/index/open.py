@@ -12,7 +12,7 @@ from rag_assistant.embedders.cache import CachingEncoder, VectorCache
 from rag_assistant.errors import IndexDamaged, StoreError
 from rag_assistant.index.build import missing, papers_gone
 from rag_assistant.index.contents import LEXICAL, STORE, read_spans, read_vectors
-from rag_assistant.index.generations import IndexFolder, Progress, Reading
+from rag_assistant.index.generations import IndexFolder, Progress, ReadLock
 from rag_assistant.index.lexical import Lexical
 from rag_assistant.index.manifest import what_differs
 from rag_assistant.index.memory import index_in_memory
@@ -152,7 +152,7 @@ class _Opening:
         Raises:
             OSError: It isn't, or nothing can be written into its folder.
         """
-        reading = Reading(found.folder)
+        reading = ReadLock(found.folder)
         cache = VectorCache(self.folder.cache)
         try:
             current = self.folder.current()
@@ -183,7 +183,7 @@ class _Opening:
         name = found.name if found is not None else ""
         return index_in_memory(self.folder, name, load(), CachingEncoder(self.embedder, cache), self.notices)
 
-    def _opened(self, found: Found, cache: VectorCache, reading: Reading | None) -> OpenIndex:
+    def _opened(self, found: Found, cache: VectorCache, reading: ReadLock | None) -> OpenIndex:
         papers = found.papers or {}
         store = found.folder / STORE
         files = found.manifest.files if found.manifest is not None else ()

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from rag_assistant.embedders.base import Encoded
 from rag_assistant.embedders.cache import CachingEncoder
-from rag_assistant.index.generations import IndexFolder, Reading
+from rag_assistant.index.generations import IndexFolder, ReadLock
 from rag_assistant.index.lexical import Lexical
 from rag_assistant.index.manifest import Manifest
 from rag_assistant.index.passages import embedding_text, passage, span_of
@@ -52,7 +52,7 @@ class OpenIndex:
         store: Store | None,
         encoder: CachingEncoder,
         manifest: Manifest | None,
-        reading: Reading | None,
+        reading: ReadLock | None,
         notices: Iterable[str] = (),
     ) -> None:
         self.path: Path = folder.path

@@ -22,7 +22,7 @@ from rag_assistant.index.contents import (
     write_spans,
     write_vectors,
 )
-from rag_assistant.index.generations import IndexFolder, Progress, Reading, room_error, sync_folder, sync_tree
+from rag_assistant.index.generations import IndexFolder, Progress, ReadLock, room_error, sync_folder, sync_tree
 from rag_assistant.index.lexical import Lexical
 from rag_assistant.index.manifest import SCHEMA_VERSION, Manifest, record_files
 from rag_assistant.index.passages import PASSAGES_VERSION, embedding_text, sentences, windows
@@ -48,7 +48,7 @@ def room_needed(papers: int, passages: int) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class NewGeneration:
     """A new generation: its name, how many windows it has and had to embed, and what to know of its papers."""
 
     name: str
@@ -59,7 +59,7 @@ class Written:
 
 def write_generation(
     folder: IndexFolder, papers: Mapping[str, Paper], source: str, embedder: Embedder, progress: Progress | None = None
-) -> Written:
+) -> NewGeneration:
     """Builds aside, verifies, and replaces ``CURRENT``; then deletes what nobody reads any more.
 
     Raises:
@@ -70,13 +70,13 @@ def write_generation(
     told: Progress = progress or _untold
     cache = VectorCache(folder.cache)
     generation: Path | None = None
-    reading: Reading | None = None
+    reading: ReadLock | None = None
     split: _Split = {}
     try:
         split = _split(papers, embedder, told)
         vectors, embedded, problems = _embed(papers, split, CachingEncoder(embedder, cache), told)
         generation = folder.new_generation()
-        reading = Reading(generation)  # keeps a writer that deleted the lock file from taking this for a leftover
+        reading = ReadLock(generation)  # keeps a writer that deleted the lock file from taking this for a leftover
         _write_files(generation, papers, split, vectors, told)
         Manifest(
             schema_version=SCHEMA_VERSION,
@@ -123,7 +123,7 @@ def write_generation(
     reading.end()
     with suppress(OSError):
         folder.clean()
-    return Written(generation.name, len(vectors), embedded, problems)
+    return NewGeneration(generation.name, len(vectors), embedded, problems)
 
 
 def megabytes(size: int) -> str:

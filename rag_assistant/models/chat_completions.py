@@ -16,7 +16,7 @@ from rag_assistant.models.base import Delta, Options, Request
 from rag_assistant.models.chat_errors import by_words, not_a_stream, not_json, out_of_time, typed_errors
 from rag_assistant.models.events import (
     MOST_BYTES,
-    Events,
+    EventReader,
     failure_in,
     finish_of,
     said_in,
@@ -249,7 +249,7 @@ class _Incoming:
         self._server = backend.server
         self._patience = backend.options.timeout
         self._reader = backend.replies()
-        self._events = Events()
+        self._events = EventReader()
         self._heard = time.monotonic()
         self._read = self._begun = self._finished = self._counted = False
         self.over = False

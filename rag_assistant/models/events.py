@@ -42,7 +42,7 @@ class Failed(Exception):
         self.words = words
 
 
-class Events:
+class EventReader:
     """Bytes in, events out: objects of JSON in ``data:`` lines, one a line, or one that is all of the body.
 
     Attributes:

@@ -21,7 +21,7 @@ from rag_assistant.errors import InputError
 from rag_assistant.settings import Settings
 from rag_assistant.types import Length
 from rag_assistant.ui.api import add_endpoints
-from rag_assistant.ui.events import Events
+from rag_assistant.ui.events import Handlers
 from rag_assistant.ui.guard import Guard
 from rag_assistant.ui.login import checker, credentials, require_login
 from rag_assistant.ui.service import Service
@@ -128,7 +128,7 @@ def _options(host: str, port: int | None, known: Mapping[str, str]) -> dict[str,
 
 def build(service: Service) -> gr.Blocks:
     """The page over one service."""
-    events = Events(service)
+    events = Handlers(service)
     with gr.Blocks(title=TITLE, fill_width=True, analytics_enabled=False) as blocks:
         store = gr.BrowserState(None, storage_key=STORAGE_KEY, secret=_STORAGE_SECRET)
         corpus = _html("", elem_id="corpus", html_template=_static("header.html"))

@@ -20,7 +20,7 @@ from rag_assistant.types import (
     TextEvent,
     Turn,
 )
-from rag_assistant.ui.book import Exchange
+from rag_assistant.ui.chat_history import Exchange
 from rag_assistant.ui.service import Service
 
 _PAUSE = 0.05

@@ -16,7 +16,7 @@ from rag_assistant.render import to_bibtex
 from rag_assistant.types import Answer, Length
 from rag_assistant.ui import views
 from rag_assistant.ui.asking import Asking, Choices
-from rag_assistant.ui.book import Book, Chat, Exchange, new_id, read
+from rag_assistant.ui.chat_history import Chat, ChatHistory, Exchange, new_id, read
 from rag_assistant.ui.examples import about_corpus, examples
 from rag_assistant.ui.service import Service
 
@@ -24,7 +24,7 @@ LONGEST_QUESTION = 20_000
 _log = logging.getLogger(__name__)
 
 
-class Events:
+class Handlers:
     """The page's handlers over one service."""
 
     def __init__(self, service: Service) -> None:
@@ -172,7 +172,7 @@ def _with(chat: Chat, exchange: Exchange) -> Chat:
     return replace(chat, exchanges=(*chat.exchanges, exchange))
 
 
-def _changed(book: Book, do: str, sent: Mapping[str, Any]) -> Book:
+def _changed(book: ChatHistory, do: str, sent: Mapping[str, Any]) -> ChatHistory:
     wanted = str(sent.get("chat") or "")
     known = next((chat for chat in book.chats if chat.id == wanted), None)
     if do == "new":

@@ -10,7 +10,7 @@ from rag_assistant.html import answer_html, nearest_html, sources_html
 from rag_assistant.inline import escape, inline, settled
 from rag_assistant.render import clean, one_line, to_text
 from rag_assistant.types import Answer
-from rag_assistant.ui.book import Book, Chat, Exchange
+from rag_assistant.ui.chat_history import Chat, ChatHistory, Exchange
 
 _LABELS = {
     "partial": "Answered in part",
@@ -93,7 +93,7 @@ def source_sets(chat: Chat) -> str:
     return "".join(sets)
 
 
-def chat_list(book: Book) -> str:
+def chat_list(book: ChatHistory) -> str:
     """The chats by name, with what can be done with each."""
     rows = "".join(_chat_row(chat, chat.id == book.open_id) for chat in book.chats if chat.exchanges or chat.name)
     note = (

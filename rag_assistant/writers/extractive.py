@@ -9,9 +9,9 @@ from collections.abc import AsyncIterator, Iterator, Mapping
 from dataclasses import dataclass
 
 from rag_assistant.drafts import Draft, Label, Missing, Piece, Refusal
-from rag_assistant.evidence.answerability import Judgement, judge
+from rag_assistant.evidence.answerability import Answerability, judge
 from rag_assistant.evidence.base import CLOSE, Evidence, PaperEvidence, heaviest
-from rag_assistant.evidence.comparison_subjects import best_for_side, side_words, subset
+from rag_assistant.evidence.comparison_subjects import best_for_subject, subject_words, subset
 from rag_assistant.evidence.sentence_choice import ranked, smallest_set
 from rag_assistant.questions.form import QuestionForm
 from rag_assistant.types import Length
@@ -77,11 +77,11 @@ def _draft(position: int, paper: PaperEvidence, sentence: int) -> Draft:
     return Draft(paper.sentences[sentence].passage.text, (Label(position, sentence),))
 
 
-def _judgements(evidence: Evidence) -> list[Judgement]:
+def _judgements(evidence: Evidence) -> list[Answerability]:
     return [judge(evidence.words, paper) for paper in evidence.papers]
 
 
-def _refusal(evidence: Evidence, judgements: list[Judgement]) -> Refusal:
+def _refusal(evidence: Evidence, judgements: list[Answerability]) -> Refusal:
     on_topic = [j for j in judgements if j.on_topic]
     if not on_topic:
         return Refusal("not_in_corpus", heaviest(evidence))
@@ -116,10 +116,10 @@ def _comparison(form: QuestionForm, evidence: Evidence, size: Size) -> Iterator[
     if not any(judgement.on_topic for judgement in judgements):
         yield Refusal("not_in_corpus", heaviest(evidence))
         return
-    sides = [side_words(evidence.words, side) for side in form.sides]
+    sides = [subject_words(evidence.words, side) for side in form.sides]
     found: list[tuple[int, int] | None] = []
     for side in sides:
-        found.append(best_for_side(evidence, side) if side else None)
+        found.append(best_for_subject(evidence, side) if side else None)
     if not any(found):
         yield _refusal(evidence, judgements)
         return
@@ -142,7 +142,7 @@ def _comparison(form: QuestionForm, evidence: Evidence, size: Size) -> Iterator[
                 yield _draft(index, evidence.papers[index], at)
 
 
-def _names_all(evidence: Evidence, judgements: list[Judgement], sides: list[tuple[int, ...]]) -> int | None:
+def _names_all(evidence: Evidence, judgements: list[Answerability], sides: list[tuple[int, ...]]) -> int | None:
     """The best paper with a sentence that names every side, if there is one."""
     for index, paper in enumerate(evidence.papers):
         if judgements[index].on_topic and any(

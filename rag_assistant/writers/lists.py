@@ -8,7 +8,7 @@ from dataclasses import replace
 from rag_assistant.drafts import Draft, Frame, Label, Matched, Piece, Refusal
 from rag_assistant.evidence.answerability import confidence
 from rag_assistant.evidence.base import Evidence, PaperEvidence, QuestionWord, coverage, heaviest
-from rag_assistant.evidence.comparison_subjects import side_words, subset
+from rag_assistant.evidence.comparison_subjects import subject_words, subset
 from rag_assistant.evidence.sentence_choice import ranked
 from rag_assistant.questions.form import GENERIC_WORDS, QuestionForm
 
@@ -81,7 +81,7 @@ def _matches(form: QuestionForm, words: tuple[QuestionWord, ...], paper: PaperEv
         else word
         for word in words
     )
-    alternatives = [side for part in form.alternatives if (side := side_words(words, part))]
+    alternatives = [side for part in form.alternatives if (side := subject_words(words, part))]
     if len(alternatives) > 1:
         listed = {at for side in alternatives for at in side}
         rest = tuple(at for at in range(len(words)) if at not in listed)

@@ -2,7 +2,7 @@
 
 A sentence is handed on when the next one has begun, so no marker, formula or link is ever cut. For that, text is looked
 at only where it has white space: the same reply gives the same drafts however it is cut into chunks. Before that, as
-much of the sentence as won't change any more is told with :class:`Begun`.
+much of the sentence as won't change any more is told with :class:`PartialSentence`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from rag_assistant.drafts import Begun, Draft, Frame, Label, Missing, Piece, Refusal, Withdrawn
+from rag_assistant.drafts import Draft, Frame, Label, Missing, PartialSentence, Piece, Refusal, Withdrawn
 from rag_assistant.evidence.base import Evidence
 from rag_assistant.grounding.attribution import quoted, resolve
 from rag_assistant.sentences import sentence_spans
@@ -20,7 +20,7 @@ from rag_assistant.writers.denials import denied_part, may_deny
 from rag_assistant.writers.json_reply import may_be_json, unpacked
 from rag_assistant.writers.markers import OPEN_MARKER, without_markers
 from rag_assistant.writers.partial import may_match, open_at
-from rag_assistant.writers.stable_prefix import begun_word, open_formula, settled_end
+from rag_assistant.writers.stable_prefix import open_formula, partial_word, stable_end
 
 MAX_SENTENCE = 2000
 """Characters after which text without an end of sentence is handed on as it is."""
@@ -198,17 +198,17 @@ class Reply:
             return
         if len(self._text) > LONGEST_BEGINNING:
             return
-        text = self._text + begun_word(self._pending)
+        text = self._text + partial_word(self._pending)
         if not self._told and not self._denied and may_be_json(text):
             return
         papers = len(self.evidence.papers)
-        clean = without_markers(text[: settled_end(text, papers)], papers).text
+        clean = without_markers(text[: stable_end(text, papers)], papers).text
         for start, end in sentence_spans(clean)[:1]:
             frame, sentence = self._parted(clean[start:end], clean[:start])
             sentence = sentence[: open_at(_SENTINEL, sentence)].rstrip()
             if len(sentence) > len(self._begun) and not self._may_vanish(clean[start:end], clean[:start], sentence):
                 self._begun = sentence
-                yield Begun(sentence, frame)
+                yield PartialSentence(sentence, frame)
 
     def _may_vanish(self, whole: str, gap: str, sentence: str) -> bool:
         """Whether what begins like this may turn out to be no sentence of the answer, or to have begun elsewhere."""

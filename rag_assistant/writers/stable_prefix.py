@@ -20,13 +20,13 @@ _LONGEST_BOUNDARY = 200
 _WORD = re.compile(r"[^\W\d_]+(?:['\u2019-][^\W\d_]+)*")
 
 
-def begun_word(text: str) -> str:
+def partial_word(text: str) -> str:
     """Of a word under way, what will be in it in any case: the letters it begins with; all else waits for its end."""
     word = _WORD.match(text)
     return word[0] if word else ""
 
 
-def settled_end(text: str, papers: int) -> int:
+def stable_end(text: str, papers: int) -> int:
     """The end of what is settled: from there on something may be a marker, or has been opened and not closed.
 
     Args:

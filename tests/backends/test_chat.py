@@ -14,7 +14,7 @@ import pytest
 
 from rag_assistant import Assistant
 from rag_assistant import errors as e
-from rag_assistant.drafts import Begun, Draft, Label, Notice, Piece, Refusal, Waiting
+from rag_assistant.drafts import Draft, Label, Notice, PartialSentence, Piece, Refusal, Waiting
 from rag_assistant.models.base import ChatModel, Options
 from rag_assistant.models.replies import CUT
 from rag_assistant.plugins import load_plugin
@@ -69,7 +69,7 @@ def both(backend: Backend, prompt) -> list[Piece]:
         return [piece async for piece in backend.astream(prompt)]
 
     assert asyncio.run(drained()) == pieces
-    return [piece for piece in pieces if not isinstance(piece, Begun)]
+    return [piece for piece in pieces if not isinstance(piece, PartialSentence)]
 
 
 def raised_by(backend: Backend, prompt) -> e.BackendError:
@@ -188,7 +188,7 @@ def test_a_closed_stream_hangs_up(make: Make, server: Script, prompt) -> None:
     server.hung_up.clear()
     server.say(Reply(("A sentence. ", *["And another one. "] * 400), pause=0.01))
     pieces = make().stream(prompt)
-    assert next(iter(pieces)) == Begun("A sentence.")
+    assert next(iter(pieces)) == PartialSentence("A sentence.")
     pieces.close()  # type: ignore[attr-defined]
     assert server.hung_up.wait(2)
 

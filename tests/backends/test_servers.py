@@ -15,7 +15,7 @@ import pytest
 
 from rag_assistant import Assistant
 from rag_assistant import errors as e
-from rag_assistant.drafts import Begun, Draft, Label, Notice, Piece, Waiting
+from rag_assistant.drafts import Draft, Label, Notice, PartialSentence, Piece, Waiting
 from rag_assistant.models.base import Options
 from rag_assistant.models.replies import CUT
 from rag_assistant.plugins import load_plugin
@@ -59,7 +59,7 @@ def both(backend: GenerativeWriter, prompt: Prompt) -> list[Piece]:
     """The pieces, which are the same both ways; without the beginnings of sentences."""
     pieces = synchronous(backend, prompt)
     assert asynchronous(backend, prompt) == pieces
-    return [piece for piece in pieces if not isinstance(piece, Begun)]
+    return [piece for piece in pieces if not isinstance(piece, PartialSentence)]
 
 
 def raised_by(backend: GenerativeWriter, prompt: Prompt) -> e.BackendError:
@@ -530,5 +530,5 @@ def test_words_without_an_end_are_not_looked_at_again_and_again(make: Make, serv
     server.say(Reply(raw=ENDLESS["words"], kind=STREAM, endless=True))
     pieces = list(make(max_tokens=1024).stream(prompt))
     assert Notice(CUT) in pieces
-    assert max(len(piece.text) for piece in pieces if isinstance(piece, Begun)) <= LONGEST_BEGINNING
+    assert max(len(piece.text) for piece in pieces if isinstance(piece, PartialSentence)) <= LONGEST_BEGINNING
     assert sum(len(piece.text) for piece in pieces if isinstance(piece, Draft)) > 4 * LONGEST_BEGINNING

@@ -10,7 +10,7 @@ import pytest
 from rag_assistant import Assistant
 from rag_assistant.assistant import bundled_papers
 from rag_assistant.embedders.minilm import MiniLM
-from rag_assistant.grounding.injection import gives_orders
+from rag_assistant.grounding.injection import gives_instructions
 from rag_assistant.grounding.support import check_abstract
 from rag_assistant.index.build import build_index
 from rag_assistant.sentences import sentence_spans
@@ -38,7 +38,7 @@ CLAIM = "Bananas outlast bicycles everywhere."
     ],
 )
 def test_what_addresses_a_reader_is_an_order(sentence: str) -> None:
-    assert gives_orders(sentence)
+    assert gives_instructions(sentence)
 
 
 @pytest.mark.parametrize(
@@ -58,13 +58,13 @@ def test_what_addresses_a_reader_is_an_order(sentence: str) -> None:
     ],
 )
 def test_what_reports_is_none(sentence: str) -> None:
-    assert not gives_orders(sentence)
+    assert not gives_instructions(sentence)
 
 
 def test_no_sentence_of_the_corpus_is_an_order() -> None:
     sentences = [p.abstract[start:end] for p in bundled_papers() for start, end in sentence_spans(p.abstract)]
     assert len(sentences) > 100
-    assert not any(map(gives_orders, sentences))
+    assert not any(map(gives_instructions, sentences))
 
 
 @pytest.fixture(scope="module")

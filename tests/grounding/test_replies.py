@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rag_assistant.answering.streamed_text import StreamedText
-from rag_assistant.drafts import Begun, Draft, Label, Piece, Refusal, Withdrawn
+from rag_assistant.drafts import Draft, Label, PartialSentence, Piece, Refusal, Withdrawn
 from rag_assistant.evidence.base import Evidence
 from rag_assistant.grounding.ground import Grounder
 from rag_assistant.sentences import protected_spans
@@ -53,7 +53,7 @@ def streamed(chunks: Iterable[str], *, truncated: bool = False) -> list[Piece]:
 def pieces(text: str, size: int = 1, *, truncated: bool = False) -> list[Piece]:
     """Without the beginnings of sentences, which depend on the chunks."""
     read = streamed(cut(text, size), truncated=truncated)
-    return [piece for piece in read if not isinstance(piece, Begun)]
+    return [piece for piece in read if not isinstance(piece, PartialSentence)]
 
 
 def cut(text: str, size: int) -> list[str]:
@@ -258,13 +258,13 @@ def test_a_sentence_is_handed_on_when_the_next_begins() -> None:
     reply = Reply(sent(), QUESTION)
     chunks = ("PPO outper", "forms ", "DPO. [1", ".s4", "] CTMA ", "is ", "robust")
     assert [list(reply.add(chunk)) for chunk in chunks] == [
-        [Begun("PPO outper")],
-        [Begun("PPO outperforms")],
-        [Begun("PPO outperforms DPO.")],
+        [PartialSentence("PPO outper")],
+        [PartialSentence("PPO outperforms")],
+        [PartialSentence("PPO outperforms DPO.")],
         [],
-        [Draft("PPO outperforms DPO.", (Label(0, 3),)), Begun("CTMA")],
-        [Begun("CTMA is")],
-        [Begun("CTMA is robust")],
+        [Draft("PPO outperforms DPO.", (Label(0, 3),)), PartialSentence("CTMA")],
+        [PartialSentence("CTMA is")],
+        [PartialSentence("CTMA is robust")],
     ]
 
 

@@ -35,7 +35,7 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class Dot:
     """A dot with the whisker of its interval, how many answers it stands for, and what a reader is told who points at
     it."""
 
@@ -55,7 +55,7 @@ class Plot:
     x_ticks: tuple[Tick, ...]
     y_ticks: tuple[Tick, ...]
     lines: tuple[Line, ...] = ()
-    marks: tuple[Mark, ...] = ()
+    marks: tuple[Dot, ...] = ()
     width: int = WIDTH
     height: int = HEIGHT
     left: int = LEFT
@@ -94,7 +94,7 @@ def reliability_plot(calibration: Calibration) -> Plot:
     """The share of right answers by confidence, each mark as large as its number of answers."""
     most = max(found.n for found in calibration.bins)
     marks = tuple(
-        Mark(
+        Dot(
             _x(found.confidence),
             _y(found.right),
             _y(found.right_low),

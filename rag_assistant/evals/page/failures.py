@@ -45,7 +45,7 @@ class Point:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class RunAnswer:
     """What one run made of a question.
 
     Attributes:
@@ -86,7 +86,7 @@ class Failure:
     split: str
     question: str
     history: tuple[tuple[str, str], ...]
-    outcomes: tuple[Outcome, ...]
+    outcomes: tuple[RunAnswer, ...]
     expected: tuple[str, ...]
     papers: tuple[tuple[str, str], ...]
     evidence: tuple[tuple[str, str], ...]
@@ -145,7 +145,7 @@ def _failure(rows: Sequence[tuple[int, Row]], gold: Mapping[str, Case], titles: 
     )
 
 
-def _outcome(place: int, row: Row, case: Case | None) -> Outcome:
+def _outcome(place: int, row: Row, case: Case | None) -> RunAnswer:
     answer: Mapping[str, Any] = row.answer or {}
     text = None if row.answer is None else str(answer.get("text", ""))
     points: tuple[Point, ...] = ()
@@ -156,7 +156,7 @@ def _outcome(place: int, row: Row, case: Case | None) -> Outcome:
             *(Point(f"{n.value:g}{n.unit and f' {n.unit}'}", True, n.found(said)) for n in case.numbers),
             *(Point(f"not: {p}", True, False) for p in case.must_not if case.breaks(text) and _breaks(p, text)),
         )
-    return Outcome(
+    return RunAnswer(
         place,
         _kind(row, case, text) if _failed(row) else "",
         row.question,

@@ -159,7 +159,7 @@ def _facts(run: Run) -> Iterable[tuple[str, str]]:
     commit = str(header.get("commit") or "")[:10]
     if commit:
         yield "Commit", commit + (" and changes" if header.get("dirty") else "")
-    yield "Begun", str(header.get("created") or "").replace("T", " ")
+    yield "PartialSentence", str(header.get("created") or "").replace("T", " ")
     if run.interrupted:
         yield "Interrupted", f"after {len(run.main)} questions"
     if run.failed:

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rag_assistant.types import Answer, Citation, Paper, Quote, QuoteRef, Statement, Usage
-from rag_assistant.ui.book import MOST_CHARACTERS, Book, Chat, Exchange, read
+from rag_assistant.ui.chat_history import MOST_CHARACTERS, Chat, ChatHistory, Exchange, read
 
 PAPER = Paper("p", "Title", "It holds. It is fast.", ("Ada",), 2024, "ICML", "https://example.org")
 ANSWER = Answer(
@@ -25,7 +25,7 @@ ANSWER = Answer(
     timings_ms={"total": 5.0},
 )
 LIKED = Exchange("Q?", ANSWER, ANSWER.to_dict(), liked=True, word="good")
-BOOK = Book(
+BOOK = ChatHistory(
     (Chat("c1", "Name", (Exchange("Q?", ANSWER, ANSWER.to_dict(), liked=True, word="good"), Exchange("R?"))),), "c1"
 )
 _NAMES = (
@@ -49,7 +49,7 @@ def test_a_book_comes_back_as_it_was() -> None:
 
 def test_what_was_written_of_a_stopped_answer_comes_back_with_its_sources() -> None:
     draft = Answer("Q?", "", "answered", ANSWER.text, ANSWER.statements, ANSWER.citations)
-    book = Book((Chat("c1", "", (Exchange("Q?", draft=draft, stopped=True),)),), "c1")
+    book = ChatHistory((Chat("c1", "", (Exchange("Q?", draft=draft, stopped=True),)),), "c1")
     back = read(json.loads(json.dumps(book.write()))).chat.exchanges[0]
     assert back.draft == draft
     assert back.stopped
@@ -72,7 +72,7 @@ def test_an_answer_that_is_none_is_left_out() -> None:
 
 def test_the_oldest_chats_go_when_there_is_no_more_room() -> None:
     long = Exchange("x" * (MOST_CHARACTERS // 3))
-    book = Book(tuple(Chat(f"c{n}", "", (long,)) for n in range(5)), "c0")
+    book = ChatHistory(tuple(Chat(f"c{n}", "", (long,)) for n in range(5)), "c0")
     stored = book.write()
     assert [chat["id"] for chat in stored["chats"]] == ["c0", "c1"]
     assert read(stored).shortened
@@ -89,9 +89,9 @@ def test_chats_are_put_and_taken_away() -> None:
 @given(_JSON)
 @settings(deadline=None, max_examples=300)
 def test_anything_can_be_read(stored: object) -> None:
-    assert isinstance(read(stored), Book)
+    assert isinstance(read(stored), ChatHistory)
     if isinstance(stored, dict):
-        assert isinstance(read({**stored, "version": 1}), Book)
+        assert isinstance(read({**stored, "version": 1}), ChatHistory)
         exchange = {"question": "q", "answer": stored, "nearest": [stored], "draft": stored}
         made = {"version": 1, "chats": [{"id": "a", "exchanges": [exchange]}], "open": "a"}
         assert read(made).chat.exchanges[0].question == "q"

@@ -9,23 +9,13 @@ from __future__ import annotations
 import json
 import secrets
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, get_args
+from dataclasses import dataclass, field, fields, replace
+from functools import cache
+from typing import Any
 
-from rag_assistant.types import (
-    Answer,
-    Citation,
-    Excerpt,
-    Paper,
-    PromptInfo,
-    Quote,
-    QuoteRef,
-    Statement,
-    Status,
-    Support,
-    Turn,
-    Usage,
-)
+from pydantic import TypeAdapter
+
+from rag_assistant.types import Answer, Excerpt, Paper, Quote, Turn
 
 VERSION = 1
 MOST_CHARACTERS = 1_500_000
@@ -89,7 +79,7 @@ class Chat:
 
 
 @dataclass(frozen=True, slots=True)
-class Book:
+class ChatHistory:
     """All chats, the newest first, and which one is open."""
 
     chats: tuple[Chat, ...] = ()
@@ -101,13 +91,13 @@ class Book:
         """The open chat; a new one where there is none."""
         return next((chat for chat in self.chats if chat.id == self.open_id), Chat(self.open_id or new_id()))
 
-    def put(self, chat: Chat) -> Book:
+    def put(self, chat: Chat) -> ChatHistory:
         """With the chat in its place, or in front where it is new; it is the open one."""
         known = any(other.id == chat.id for other in self.chats)
         chats = tuple(chat if other.id == chat.id else other for other in self.chats)
         return replace(self, chats=chats if known else (chat, *chats), open_id=chat.id)
 
-    def without(self, chat_id: str) -> Book:
+    def without(self, chat_id: str) -> ChatHistory:
         """Without this chat."""
         chats = tuple(chat for chat in self.chats if chat.id != chat_id)
         return replace(self, chats=chats, open_id=new_id() if chat_id == self.open_id else self.open_id)
@@ -129,13 +119,13 @@ def new_id() -> str:
     return secrets.token_hex(6)
 
 
-def read(stored: Any) -> Book:
+def read(stored: Any) -> ChatHistory:
     """The chats that a browser kept; an empty book where it holds none, or none that can be read."""
     if not isinstance(stored, dict) or stored.get("version") != VERSION:
-        return Book(open_id=new_id())
+        return ChatHistory(open_id=new_id())
     chats = [_read_chat(chat) for chat in _list(stored.get("chats"))[:MOST_CHATS]]
     known = tuple(chat for chat in chats if chat is not None)
-    return Book(known, _text(stored.get("open")) or new_id(), stored.get("shortened") is True)
+    return ChatHistory(known, _text(stored.get("open")) or new_id(), stored.get("shortened") is True)
 
 
 def _write_chat(chat: Chat) -> dict[str, Any]:
@@ -188,109 +178,46 @@ def _read(raw: Any, nearest: Sequence[Any] = ()) -> Answer | None:
 
 
 def read_answer(raw: Mapping[str, Any], nearest: Sequence[Any] = ()) -> Answer:
-    """The answer that ``Answer.to_dict`` wrote, without its hits.
+    """The answer that ``Answer.to_dict`` wrote, without its hits; ``nearest`` are its nearest papers as whole records.
 
     Raises:
         KeyError, TypeError, ValueError: It isn't one.
     """
-    status = raw["status"]
-    if status not in get_args(Status):
-        raise ValueError("unknown status")
-    prompt = raw.get("prompt")
-    usage = raw.get("usage") or {}
-    timings = raw.get("timings_ms") or {}
-    return Answer(
-        question=_text(raw["question"]),
-        standalone_question=_text(raw.get("standalone_question")),
-        status=status,
-        text=_text(raw["text"]),
-        statements=tuple(_statement(one, _text(raw["text"])) for one in raw["statements"]),
-        citations=tuple(_citation(one) for one in raw["citations"]),
-        nearest=tuple(_paper(one) for one in nearest),
-        closest=_closest(raw.get("closest"), nearest),
-        looked_for=_texts(raw.get("looked_for")),
-        considered=int(raw.get("considered") or 0),
-        matched=raw["matched"] if isinstance(raw.get("matched"), int) else None,
-        confidence=raw["confidence"] if isinstance(raw.get("confidence"), float) else None,
-        notices=_texts(raw.get("notices")),
-        dropped_markers=int(raw.get("dropped_markers") or 0),
-        backend=_text(raw.get("backend")),
-        model=_text(raw.get("model")),
-        prompt=PromptInfo(*(_text(prompt.get(name)) for name in ("name", "version", "sha256"))) if prompt else None,
-        usage=Usage(
-            prompt_tokens=_count(usage.get("prompt_tokens")),
-            completion_tokens=_count(usage.get("completion_tokens")),
-            cost=_number(usage.get("cost")),
-            calls=_count(usage.get("calls")) or 0,
-        ),
-        timings_ms={_text(name): float(value) for name, value in timings.items()},
-        draft=_text(raw.get("draft")),
+    known = {field.name for field in fields(Answer)} - {"hits", "nearest", "closest"}
+    answer = _adapter().validate_python({**{n: raw[n] for n in raw if n in known}, "nearest": list(nearest)})
+    text = answer.text
+    if any(
+        not 0 <= one.start <= one.end <= len(text) or text[one.start : one.end] != one.text for one in answer.statements
+    ):
+        raise ValueError("not statements of this text")
+    citations = tuple(
+        replace(one, quotes=tuple(quote for quote in one.quotes if _stands(quote, one.paper)))
+        for one in answer.citations
     )
+    return replace(answer, citations=citations, closest=_closest(raw.get("closest"), answer.nearest))
 
 
-def _statement(raw: Mapping[str, Any], text: str) -> Statement:
-    start, end = int(raw["start"]), int(raw["end"])
-    if not 0 <= start <= end <= len(text) or raw["support"] not in get_args(Support):
-        raise ValueError("not a statement of this text")
-    return Statement(
-        text=text[start:end],
-        start=start,
-        end=end,
-        citations=tuple(int(number) for number in raw["citations"]),
-        support=raw["support"],
-        basis="bibliography" if raw.get("basis") == "bibliography" else "abstract",
-        reason=_text(raw.get("reason")),
-        quotes=tuple(
-            QuoteRef(int(ref["citation"]), int(ref["start"]), int(ref["end"])) for ref in _list(raw.get("quotes"))
-        ),
-    )
+@cache
+def _adapter() -> TypeAdapter[Answer]:
+    return TypeAdapter(Answer)
 
 
-def _closest(raw: Any, nearest: Sequence[Any]) -> Excerpt | None:
+def _closest(raw: Any, nearest: Sequence[Paper]) -> Excerpt | None:
     """The closest words, whose paper is among the nearest; ``None`` where they are not its words."""
     if not isinstance(raw, dict):
         return None
-    paper = next((paper for paper in map(_paper, nearest) if paper.id == raw["paper"]["id"]), None)
-    quote = Quote(_text(raw["quote"]["text"]), int(raw["quote"]["start"]), int(raw["quote"]["end"]))
-    return Excerpt(paper, quote) if paper and paper.abstract[quote.start : quote.end] == quote.text else None
+    paper = next((paper for paper in nearest if paper.id == raw["paper"]["id"]), None)
+    quote = Quote(str(raw["quote"]["text"]), int(raw["quote"]["start"]), int(raw["quote"]["end"]))
+    return Excerpt(paper, quote) if paper and _stands(quote, paper) else None
 
 
-def _citation(raw: Mapping[str, Any]) -> Citation:
-    paper = _paper(raw["paper"])
-    spans = [(int(quote["start"]), int(quote["end"]), quote["text"]) for quote in raw["quotes"]]
-    quotes = tuple(Quote(text, a, b) for a, b, text in spans if 0 <= a < b and paper.abstract[a:b] == text)
-    return Citation(int(raw["number"]), paper, quotes)
-
-
-def _paper(raw: Mapping[str, Any]) -> Paper:
-    year = raw.get("year")
-    return Paper(
-        id=_text(raw["id"]),
-        title=_text(raw["title"]),
-        abstract=_text(raw.get("abstract")),
-        authors=_texts(raw.get("authors")),
-        year=year if isinstance(year, int) else None,
-        venue=_text(raw.get("venue")) or None,
-        url=_text(raw.get("url")) or None,
-        doi=_text(raw.get("doi")) or None,
-    )
+def _stands(quote: Quote, paper: Paper) -> bool:
+    return 0 <= quote.start < quote.end and paper.abstract[quote.start : quote.end] == quote.text
 
 
 def _text(value: Any) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _texts(value: Any) -> tuple[str, ...]:
-    return tuple(one for one in _list(value) if isinstance(one, str))
-
-
 def _list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
-
-
-def _number(value: Any) -> float | None:
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
-
-
-def _count(value: Any) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
