@@ -21,8 +21,8 @@ from benchmarks.citation_engine import CitationEngine
 from rag_assistant import Answer, Assistant
 from rag_assistant.evals import Case, Dataset, Run, compare_runs, evaluate, load_run, summarize
 from rag_assistant.evals.headline import cell
+from rag_assistant.evals.markdown import table
 from rag_assistant.evals.metrics import BUILTINS
-from rag_assistant.evals.report import table
 from rag_assistant.evals.rows import Row
 
 LEFT_OUT = ("metadata", "listing", "near_miss")

@@ -26,7 +26,7 @@ from rag_assistant.assistant import bundled_papers
 from rag_assistant.conversation import stand_alone
 from rag_assistant.evals import Dataset
 from rag_assistant.evals.headline import cell
-from rag_assistant.evals.report import table
+from rag_assistant.evals.markdown import table
 from rag_assistant.evals.statistics import estimate
 from rag_assistant.models.replies import ModelReply
 from rag_assistant.prompts import render_rewrite

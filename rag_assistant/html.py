@@ -78,16 +78,6 @@ def statement_quotes(statement: Statement, citation: Citation) -> tuple[Quote, .
     return tuple(quote for quote in citation.quotes if (quote.start, quote.end) in spans)
 
 
-def to_html(answer: Answer, *, prefix: str = "a") -> str:
-    """Question, answer and sources as one ``<article>``, for reports."""
-    return (
-        f'<article class="rag-answer" data-status="{escape(answer.status)}">'
-        f"<h2>{inline(one_line(answer.question))}</h2>"
-        f'<div class="rag-text">{answer_html(answer, prefix=prefix)}</div>'
-        f"{sources_html(answer, prefix=prefix)}{nearest_html(answer, prefix=prefix)}</article>"
-    )
-
-
 def to_linked_markdown(answer: Answer) -> str:
     """As ``render.to_markdown``, with each marker of a statement as a link to its paper's page."""
     pieces, position = [], 0

@@ -32,6 +32,7 @@ BUILTINS: Mapping[str, Mapping[str, str]] = MappingProxyType(
         "embedder": MappingProxyType(
             {
                 "minilm": "rag_assistant.embedders.minilm:MiniLM",
+                "minilm-plain": "rag_assistant.embedders.minilm:plain_minilm",
                 "openai": "rag_assistant.embedders.openai:openai_embedding",
             }
         ),

@@ -36,7 +36,7 @@ class QueryMap(nn.Module):
         nn.init.zeros_(self.second.bias)
 
     def forward(self, asked: Tensor) -> Tensor:
-        inner = F.gelu(self.first(self.drop(asked) * _SCALE))
+        inner = F.gelu(self.first(self.drop(asked) * _SCALE), approximate="tanh")
         return F.normalize(asked + self.second(self.drop(inner)), dim=-1)
 
     def save(self, path: Path) -> None:

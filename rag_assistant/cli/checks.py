@@ -39,7 +39,7 @@ _PROBE_SECONDS = 120
 _TOLD = 5
 _LOCAL_BACKENDS = ("extractive", "llamacpp")
 _SERVER_BACKENDS = ("openai", "openai-like")
-_LOCAL_EMBEDDERS = ("minilm",)
+_LOCAL_EMBEDDERS = ("minilm", "minilm-plain")
 _BUNDLED = (19, 31)
 """How many papers ship with the package, and their passages."""
 
@@ -156,7 +156,7 @@ def embedder_check(settings: Settings) -> Finding:
             resolve_embedder(settings.embedder)
             return found
         embedder = resolve_embedder(settings.embedder)
-        if settings.embedder != "minilm":
+        if settings.embedder not in _LOCAL_EMBEDDERS:
             return Finding("embedder", "ok", f"{settings.embedder} can be loaded; it was not called")
         from rag_assistant.embedders.minilm import MODEL_SHA256, model_path
 
@@ -164,7 +164,7 @@ def embedder_check(settings: Settings) -> Finding:
     except RagError as error:
         return Finding("embedder", "bad", error.message, error.hint)
     return Finding(
-        "embedder", "ok", f"minilm, {size} dimensions; {model_path()} has the expected sha256 {MODEL_SHA256}"
+        "embedder", "ok", f"{embedder.name}, {size} dimensions; {model_path()} has the expected sha256 {MODEL_SHA256}"
     )
 
 

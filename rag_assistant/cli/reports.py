@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
@@ -64,11 +63,6 @@ def emit_markdown(text: str) -> None:
         show_report(text)
     else:
         emit(text)
-
-
-def cells_of(line: str) -> list[str]:
-    """The cells of a line of a Markdown table."""
-    return [cell.strip().replace("\\|", "|") for cell in re.split(r"(?<!\\)\|", line.strip().strip("|"))]
 
 
 def estimates_dict(estimates: Mapping[str, Any]) -> dict[str, Any]:

@@ -8,7 +8,6 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from rag_assistant.cli.reports import cells_of
 from rag_assistant.cli.terminal import console
 from rag_assistant.render import clean
 
@@ -36,6 +35,11 @@ def show_report(text: str) -> None:
         elif line or at + 1 < len(lines):
             screen.print(Text(line))
         at += 1
+
+
+def cells_of(line: str) -> list[str]:
+    """The cells of a line of a Markdown table."""
+    return [cell.strip().replace("\\|", "|") for cell in re.split(r"(?<!\\)\|", line.strip().strip("|"))]
 
 
 def _show_table(screen: Console, rows: list[list[str]]) -> None:

@@ -98,10 +98,3 @@ class AsLlamaIndex(BaseEmbedding):  # type: ignore[misc]
 
     def _get_text_embeddings(self, texts: list[str]) -> list[list[float]]:
         return [[float(value) for value in e.vector] for e in self._embedder.encode_passages(texts)]
-
-
-def minilm_embedding() -> AsLlamaIndex:
-    """The default embedder for use in LlamaIndex's own pipelines."""
-    from rag_assistant.embedders.minilm import MiniLM
-
-    return AsLlamaIndex(MiniLM())

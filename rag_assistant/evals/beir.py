@@ -196,7 +196,7 @@ def bm25(papers: Sequence[Paper]) -> Rank:
 
 def render_retrieval(runs: Sequence[RetrievalRun], *, seed: int = 0) -> str:
     """The runs side by side as a Markdown table; p-values are of the difference to the last one (the baseline)."""
-    from rag_assistant.evals.report import table
+    from rag_assistant.evals.markdown import table
 
     baseline = runs[-1]
     head = ["score", *(run.name for run in runs), *(f"p ({run.name} against {baseline.name})" for run in runs[:-1])]

@@ -189,3 +189,19 @@ class Case:
         record["reviewed"] = self.reviewed or False
         plain_types: dict[str, Any] = json.loads(json.dumps(record))
         return plain_types
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Something wrong with a question: where it stands, in which field, and what it is."""
+
+    file: str
+    line: int
+    field: str
+    message: str
+    case_id: str = ""
+
+    def __str__(self) -> str:
+        place = f"{self.file}:{self.line}" if self.line else self.file
+        named = f"{place} ({self.case_id})" if self.case_id else place
+        return f"{named}: {self.field}: {self.message}" if self.field else f"{named}: {self.message}"

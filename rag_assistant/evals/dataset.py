@@ -10,25 +10,9 @@ from pathlib import Path
 
 from rag_assistant.bundled import bundled
 from rag_assistant.errors import InputError, LoadError
-from rag_assistant.evals.case import CATEGORIES, Case
+from rag_assistant.evals.case import CATEGORIES, Case, Problem
 from rag_assistant.evals.records import case_of
 from rag_assistant.types import Paper
-
-
-@dataclass(frozen=True, slots=True)
-class Problem:
-    """Something wrong with a question: where it stands, in which field, and what it is."""
-
-    file: str
-    line: int
-    field: str
-    message: str
-    case_id: str = ""
-
-    def __str__(self) -> str:
-        place = f"{self.file}:{self.line}" if self.line else self.file
-        named = f"{place} ({self.case_id})" if self.case_id else place
-        return f"{named}: {self.field}: {self.message}" if self.field else f"{named}: {self.message}"
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from rag_assistant.evals.folder import Run
+from rag_assistant.evals.markdown import table
 from rag_assistant.evals.metrics import LOWER_IS_BETTER
-from rag_assistant.evals.report import table
 from rag_assistant.evals.statistics import Estimate
 from rag_assistant.evals.summary import summarize
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from rag_assistant.errors import InputError
 from rag_assistant.evals.circumstances import transform_told
 from rag_assistant.evals.folder import Run
+from rag_assistant.evals.markdown import table
 from rag_assistant.evals.metrics import LOWER_IS_BETTER
 from rag_assistant.evals.statistics import Estimate
 from rag_assistant.evals.summary import SPLITS, Summary, summarize
@@ -194,9 +195,3 @@ def _share(value: float | None) -> str:
 def _clip(text: str, width: int = 90) -> str:
     flat = " ".join(text.split())
     return flat if len(flat) <= width else flat[: width - 1] + "…"
-
-
-def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A Markdown table."""
-    lines = [head, ["---"] * len(head), *rows]
-    return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)

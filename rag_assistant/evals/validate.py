@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from rag_assistant.evals.case import Case, pattern_found
-from rag_assistant.evals.dataset import Problem
+from rag_assistant.evals.case import Case, Problem, pattern_found
 from rag_assistant.evals.text import content_stems, plain
 from rag_assistant.types import Paper
 

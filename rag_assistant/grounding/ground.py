@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from rag_assistant.drafts import Draft, Frame, Label, Matched, Missing, PartialSentence, Piece, Refusal
+from rag_assistant.drafts import Draft, Frame, Label, Matched, Missing, PartialSentence, Piece
 from rag_assistant.evidence.base import Evidence
 from rag_assistant.grounding.support import SupportVerdict, check_abstract, check_bibliography
 from rag_assistant.types import NO_CITATION, Citation, Paper, Quote, QuoteRef, Statement, Usage
@@ -22,7 +22,6 @@ class Grounder:
     statements: list[Statement] = field(default_factory=list)
     missing: list[str] = field(default_factory=list)
     matched: int | None = None
-    refusal: Refusal | None = None
     usage: Usage = field(default_factory=Usage)
     dropped_markers: int = 0
     _said: list[str] = field(default_factory=list)
@@ -41,8 +40,6 @@ class Grounder:
             self.missing.append(piece.part)
         elif isinstance(piece, Matched):
             self.matched = piece.count
-        elif isinstance(piece, Refusal):
-            self.refusal = piece
         elif isinstance(piece, Usage):
             self.usage = _together(self.usage, piece)
         return ""

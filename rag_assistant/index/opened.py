@@ -207,10 +207,6 @@ class OpenIndex:
                     self._encoded.popitem(last=False)
         return found
 
-    def encoded_sentences(self, paper_ids: Sequence[str]) -> dict[str, tuple[Encoded, ...]]:
-        """The sentences alone of :meth:`encoded_texts`."""
-        return {name: sentences for name, (_, sentences) in self.encoded_texts(paper_ids).items()}
-
     def encoded_windows(self, paper_id: str) -> tuple[Encoded, ...]:
         """The windows of a paper, encoded without word vectors, in order."""
         paper = self.papers[paper_id]

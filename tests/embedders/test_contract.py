@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 
 from rag_assistant import Assistant
 from rag_assistant.embedders.base import Embedder
-from rag_assistant.embedders.llamaindex import AsLlamaIndex, FromLlamaIndex, minilm_embedding
+from rag_assistant.embedders.llamaindex import AsLlamaIndex, FromLlamaIndex
 from rag_assistant.embedders.minilm import MODEL_SHA256, MiniLM, model_path, read_verified
 from rag_assistant.embedders.resolve import resolve_embedder
 from rag_assistant.errors import EmbedderError, PluginError
@@ -137,7 +137,7 @@ def test_a_long_text_is_marked_as_truncated(minilm: MiniLM) -> None:
 
 
 def test_llamaindex_gets_the_same_vectors(minilm: MiniLM) -> None:
-    edge = minilm_embedding()
+    edge = AsLlamaIndex(minilm)
     assert edge.get_query_embedding("a question") == minilm.encode_question("a question").vector.tolist()
     assert edge.get_text_embedding_batch(["a", "b"]) == [e.vector.tolist() for e in minilm.encode_passages(["a", "b"])]
     assert edge.to_dict()["class_name"] == "RagAssistantEmbedding"

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rag_assistant.assistant import bundled_papers
-from rag_assistant.drafts import Draft, Frame, Label, Matched, Missing, Piece, Refusal
+from rag_assistant.drafts import Draft, Frame, Label, Matched, Missing, Piece
 from rag_assistant.grounding.ground import Grounder
 from rag_assistant.types import Usage
 
@@ -103,10 +103,9 @@ def test_frames_are_text_but_no_statements() -> None:
 
 def test_the_other_pieces_are_kept_and_add_no_text() -> None:
     ground = grounder()
-    refusal = Refusal("not_in_corpus", ("x",))
-    told = [ground.add(piece) for piece in (Matched(3), Missing("the cost"), refusal, Usage(calls=2))]
-    assert told == ["", "", "", ""]
-    assert (ground.matched, ground.missing, ground.refusal, ground.usage.calls) == (3, ["the cost"], refusal, 2)
+    told = [ground.add(piece) for piece in (Matched(3), Missing("the cost"), Usage(calls=2))]
+    assert told == ["", "", ""]
+    assert (ground.matched, ground.missing, ground.usage.calls) == (3, ["the cost"], 2)
 
 
 def test_the_bibliography_is_checked_by_field() -> None:

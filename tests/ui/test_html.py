@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rag_assistant.html import answer_html, nearest_html, sources_html, to_html, to_linked_markdown
+from rag_assistant.html import answer_html, nearest_html, sources_html, to_linked_markdown
 from rag_assistant.inline import Mark, inline, settled
 from rag_assistant.types import Answer, Citation, Paper, Quote, QuoteRef, Statement
 from tests.browser.payloads import ADDRESSES, PAYLOADS
@@ -235,7 +235,6 @@ def test_hostile_text_stays_text_in_every_field(payload: str) -> None:
         answer_html(answer),
         sources_html(answer, ask_about=True),
         nearest_html(answer, ask_about=True),
-        to_html(answer),
         answer_html(_answer(payload)),
         inline(payload),
     ):

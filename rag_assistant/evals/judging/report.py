@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rag_assistant.evals.judging.judgement import Judgement, agreements
-from rag_assistant.evals.report import table
+from rag_assistant.evals.markdown import table
 
 _TOLD = 12
 
