@@ -13,8 +13,8 @@ from rag_assistant.evidence.base import FAR, PaperEvidence, QuestionWord, covera
 
 TOPIC_SCORE = 0.40
 """A paper with this retrieval score is on the topic: questions of other fields stay below it."""
-TOPIC_COSINE = 0.34
-SENTENCE_COSINE = 0.42
+TOPIC_COSINE = 0.32
+SENTENCE_COSINE = 0.39
 """So is one whose window and best sentence are this close to a question in other words."""
 
 INTERCEPT = -1.608
