@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 MODEL_SHA256 = "83699bbe394c5a6a525d35827f6dccf66c093a1f7283ba4ab76758c97126a80b"
+STANCE_SCALE, STANCE_SHIFT = 1.0, (0.0, 0.0, 0.0)
+"""What makes probabilities of the logits of a stance: printed by ``python -m training.stances``."""
 _REINSTALL = "run: pip install --force-reinstall rag-assistant"
 _KEPT = 32
 _LAYERS, _HEADS, _HIDDEN = 6, 12, 384
@@ -62,7 +64,7 @@ class TrainedReader:
         for seen in self._encoded(abstract):
             _, sentences, stances = self._run(seen, asked)
             for k, logits in enumerate(stances):
-                supported, contradicted, unsaid = _softmax(logits)
+                supported, contradicted, unsaid = _softmax(STANCE_SCALE * logits + STANCE_SHIFT)
                 before = found[k]
                 if before is None or unsaid < before.unsaid:
                     each = _spread(seen, sentences[k], len(abstract.sentences))
