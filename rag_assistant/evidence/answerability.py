@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from rag_assistant.evidence.base import FAR, PaperEvidence, QuestionWord, coverage
 
-TOPIC_SCORE = 0.40
+TOPIC_SCORE = 0.37
 """A paper with this retrieval score is on the topic: questions of other fields stay below it."""
 TOPIC_COSINE = 0.32
 SENTENCE_COSINE = 0.39

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import re
+import textwrap
 from concurrent.futures import ThreadPoolExecutor
-from typing import get_args
+from pathlib import Path
+from typing import Any, get_args
 
 import pytest
 
 from rag_assistant import Assistant
 from rag_assistant.drafts import Draft, Piece
+from rag_assistant.models.base import ChatModel
 from rag_assistant.plugins import load_plugin
 from rag_assistant.writers.base import Backend, Prompt
 
@@ -71,3 +75,25 @@ def test_several_threads_at_once_get_what_one_gets(backend: Backend, asked: list
     with ThreadPoolExecutor(6) as pool:
         together = list(pool.map(lambda prompt: list(backend.stream(prompt)), asked * 4))
     assert together == alone * 4
+
+
+def test_the_examples_of_contributing_run(assistant: Assistant) -> None:
+    text = (Path(__file__).parents[2] / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    section = text.split("## Add a backend")[1].split("\n## ")[0]
+    blocks = [textwrap.dedent(code) for code in re.findall(r"(?:^    .*\n|^\n(?=    |\n    ))+", section, re.MULTILINE)]
+    space: dict[str, Any] = {}
+    for code in blocks:
+        if "class " in code:
+            assert len(code.strip().splitlines()) < 60
+            exec(code, space)
+    question = "Does DPO keep its advantage when the true reward is not realizable?"
+    with Assistant.open(assistant.settings.index_path, backend=space["FirstSentence"]()) as asked:
+        answer = asked.ask(question)
+        assert (answer.backend, answer.status) == ("first", "answered")
+        assert answer.statements[0].support == "supported"
+    shouting = space["Shouting"]()
+    assert isinstance(shouting, ChatModel)
+    with Assistant.open(assistant.settings.index_path, backend=shouting) as asked:
+        answer = asked.ask(question)
+        assert (answer.backend, answer.model, answer.usage.calls) == ("shouting", "shout-1", 1)
+        assert "DOES DPO KEEP" in f"{answer.text} {answer.draft}"
