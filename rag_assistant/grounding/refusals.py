@@ -16,18 +16,14 @@ def refusal_text(refusal: Refusal, nearest: tuple[Paper, ...], considered: int) 
         text = "No paper passes the filters."
     elif refusal.status == "not_in_abstracts":
         text = f"{_titles(nearest[:1])} is close to this, but its abstract doesn't say."
-        text += _looked_for(refusal)
         nearest = nearest[1:]
     else:
         text = "The paper isn't on this." if considered == 1 else f"None of the {considered} papers is on this."
-        text += _looked_for(refusal)
+        if refusal.looked_for:
+            text += f" Looked for: {', '.join(word[:40] for word in refusal.looked_for)}."
     if nearest and refusal.status != "clarify":
         text += f" Nearest: {_titles(nearest)}."
     return text
-
-
-def _looked_for(refusal: Refusal) -> str:
-    return f" Looked for: {', '.join(word[:40] for word in refusal.looked_for)}." if refusal.looked_for else ""
 
 
 def _titles(papers: tuple[Paper, ...]) -> str:
