@@ -231,3 +231,14 @@ def test_a_follow_up_does_not_get_round_the_filters(assistant: Assistant) -> Non
     answer = assistant.ask("What does the second one find?", history=history, filters=others)
     assert answer.status == "not_in_corpus"
     assert meant not in {hit.paper.id for hit in answer.hits}
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["Wie viel Speicher spart die approximative Rückpropagation?", "¿Cuánta memoria se ahorra en el entrenamiento?"],
+)
+def test_a_question_in_another_language_is_told_what_to_do(assistant: Assistant, question: str) -> None:
+    answer = assistant.ask(question)
+    assert [notice for notice in answer.notices if "ask in English" in notice]
+    assert not [notice for notice in answer.notices if notice.startswith(("Read “", "No paper has “"))]
+    assert not [notice for notice in assistant.ask("What is CTMA?").notices if "English" in notice]

@@ -33,6 +33,7 @@ from rag_assistant.grounding.ground import Grounder
 from rag_assistant.grounding.injection import without_instructions
 from rag_assistant.models.budget import BudgetLedger
 from rag_assistant.questions.form import MAX_QUESTION, QuestionForm, parts
+from rag_assistant.questions.language import is_english
 from rag_assistant.retrieval.retriever import Retriever, hits_of
 from rag_assistant.types import Event, Filters, FinalEvent, HitsEvent, Length, StageEvent, Turn
 from rag_assistant.writers.base import Backend, Prompt
@@ -41,6 +42,10 @@ from rag_assistant.writers.generative import GenerativeWriter
 MAX_PARTS = 6
 _TAKES_BACK = (BackendContextTooLong, BackendFiltered)
 """After these nothing of a model's answer is kept."""
+NOT_ENGLISH = (
+    "This seems not to be English, and without a model only English questions are understood well: ask in English, or "
+    "choose a model with --backend."
+)
 UNJUDGED = "No reader judged whether the abstracts say what is asked: the setting reader is none."
 
 
@@ -193,6 +198,10 @@ class QuestionRun:
                 self._record.confidences.append(max(sure))
             if not self.retriever.judges:
                 self._record.notices.append(UNJUDGED)
+        if not is_english(form.text):
+            self._record.notices += [] if self._model is not None else [NOT_ENGLISH]
+            self._record.grounder.evidence = evidence
+            return form, evidence
         corrections = evidence.corrections
         self._record.notices += [f"Read “{wrong}” as “{right}”." for wrong, right in corrections.made.items()]
         self._record.notices += [
