@@ -160,6 +160,19 @@ ODD = {
 }
 
 
+@pytest.mark.parametrize(
+    "question",
+    ["\x1b[31mWhat is CTMA\x1b[0m?", "What is C\x1b[1;4mTM\x1b[mA?\x1b[K", "\x1b]0;x\x07What is \x9b1mCTMA\x9b0m?"],
+)
+def test_what_styles_a_terminal_is_no_part_of_a_question(assistant: Assistant, question: str) -> None:
+    plain, styled = assistant.ask("What is CTMA?"), assistant.ask(question)
+    assert (styled.text, styled.status) == (plain.text, "answered")
+    assert styled.standalone_question == "What is CTMA?"
+    assert [hit.paper.id for hit in assistant.search(question)] == [
+        hit.paper.id for hit in assistant.search("What is CTMA?")
+    ]
+
+
 @pytest.mark.parametrize("name", ODD)
 def test_odd_questions_get_an_answer_or_a_clear_sentence(assistant: Assistant, name: str) -> None:
     question = ODD[name]

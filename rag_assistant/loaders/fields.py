@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import NoReturn
 from urllib.parse import quote
 
+from rag_assistant.escapes import without_escapes
 from rag_assistant.loaders.base import Problem
 from rag_assistant.loaders.identity import derived_id, derived_title
 from rag_assistant.types import Paper
@@ -52,8 +53,9 @@ class _FieldError(Exception):
 
 
 def clean(text: str) -> str:
-    """The text verbatim but for CRLF made LF, outer white space stripped, and NUL and lone surrogates made U+FFFD."""
-    return _UNSAFE.sub("\ufffd", text.replace("\r\n", "\n")).strip()
+    """The text verbatim but for CRLF made LF, terminal escapes and outer white space left out, and NUL and lone
+    surrogates made U+FFFD."""
+    return _UNSAFE.sub("\ufffd", without_escapes(text.replace("\r\n", "\n"))).strip()
 
 
 def papers_from(record: Record) -> Iterator[Paper | Problem]:

@@ -11,6 +11,7 @@ import re
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from rag_assistant.escapes import without_escapes
 from rag_assistant.questions.patterns import (
     ASKING,
     BIBLIOGRAPHY,
@@ -112,9 +113,12 @@ class QuestionForm:
 
 
 def clean(text: str) -> str:
-    """One line of valid text: control characters and lone surrogates become spaces, white space is collapsed."""
+    """One line of valid text: terminal escapes go, control characters and lone surrogates become spaces, white space is
+    collapsed."""
     return re.sub(
-        r"\s+", " ", re.sub(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]", " ", text)
+        r"\s+",
+        " ",
+        re.sub(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]", " ", without_escapes(text)),
     ).strip()
 
 
