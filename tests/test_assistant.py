@@ -133,6 +133,31 @@ def test_several_threads_get_what_one_gets(assistant: Assistant) -> None:
     assert together == alone * 4
 
 
+@pytest.mark.parametrize(
+    "question",
+    [
+        "What is CTMA? What is CTMA? What is CTMA?",
+        "What is CTMA?What is CTMA?",
+        "What is CTMA What is CTMA What is CTMA",
+        "What is CTMA? what is ctma",
+        "What is CTMA? " * 2000,
+    ],
+)
+def test_what_a_question_says_again_is_answered_once(assistant: Assistant, question: str) -> None:
+    once = assistant.ask("What is CTMA?" if "?" in question else "What is CTMA")
+    again = assistant.ask(question)
+    assert (again.status, again.text, again.notices) == (once.status, once.text, once.notices)
+
+
+def test_a_statement_said_again_is_read_once_and_other_questions_stay(assistant: Assistant) -> None:
+    said = "CTMA is an efficient aggregator for Byzantine training. "
+    assert assistant.ask(said * 6).standalone_question == said.strip()
+    two = assistant.ask("What is CTMA? Who wrote MusicRL? What is CTMA?")
+    assert two.text == assistant.ask("What is CTMA? Who wrote MusicRL?").text
+    assert assistant.ask("C vs C++ vs C#").standalone_question == "C vs C++ vs C#"
+    assert assistant.ask("What is C++? What is C?").standalone_question == "What is C++? What is C?"
+
+
 ODD = {
     "empty": "",
     "space": " \t\n\u3000",

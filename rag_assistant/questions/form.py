@@ -186,14 +186,51 @@ def asked_part(text: str) -> str:
 
     What people put before a question (greetings, orders to the assistant, pasted text) isn't what they look for.
     """
-    # Where all is in lower case, a sentence's end is told by its mark alone.
-    spelt = re.sub(r"(?<=[.!?] )[a-z]", lambda match: match[0].upper(), text)
-    pieces = [text[start:end] for start, end in sentence_spans(spelt)]
+    pieces = _sentences(text)
     asking = [piece for piece in pieces if piece.endswith(("?", "\uff1f"))]
     if not asking or len(asking) == len(pieces):
         return text
     said = " ".join(asking)
     return said if sum(is_content(word) for word in re.findall(r"[^\W_]+", said)) >= 3 else text
+
+
+def _sentences(text: str) -> list[str]:
+    # Where all is in lower case, a sentence's end is told by its mark alone.
+    spelt = re.sub(r"(?<=[.!?] )[a-z]", lambda match: match[0].upper(), text)
+    return [text[start:end] for start, end in sentence_spans(spelt)]
+
+
+_ENDS = ".,;:!?\u2026\uff1f\"'()"
+
+
+def said_once(text: str) -> str:
+    """A cleaned text without what it says again: the same words over and over, or a sentence from before."""
+    words = text.split(" ")
+    size = _period([word.strip(_ENDS).casefold() for word in words])
+    if size < len(words):
+        return " ".join(words[:size])
+    pieces = [
+        piece
+        for sentence in _sentences(text[: MAX_QUESTION * 4])
+        for piece in re.findall(r"[^?\uff1f]+[?\uff1f]*|[?\uff1f]+", sentence)
+    ]
+    first: dict[str, str] = {}
+    for piece in pieces:
+        first.setdefault(piece.strip(f" {_ENDS}").casefold(), piece.strip())
+    return text if len(first) == len(pieces) else " ".join(first.values())
+
+
+def _period(words: list[str]) -> int:
+    """After how many words a text begins again, where it is nothing but repetition (the last may be cut short); else
+    all of them. Linear, by the failure function of Knuth, Morris and Pratt."""
+    borders = [0]
+    for word in words[1:]:
+        length = borders[-1]
+        while length and words[length] != word:
+            length = borders[length - 1]
+        borders.append(length + (words[length] == word))
+    size = len(words) - borders[-1]
+    return size if 2 * size <= len(words) else len(words)
 
 
 def parts(question: str, *, joined: bool = True) -> tuple[str, ...]:
