@@ -13,14 +13,16 @@ Field = Literal[
 records fit, ``without`` for those that aren't about something, ``similar`` for those like one, ``count`` for how many."""
 
 PAPER_NOUN = r"(?:papers?|works?|studies|study|articles?|abstracts?|publications?|authors|of (?:them|these|those))"
+_AUXILIARY = r"(?:had|have|has|do|does|did|can|could|will|would|may|might|must|should)\b"
+"""Before "papers" it makes them the subject of what is asked: "What had recent works suggested?" asks for no list."""
 LIST = re.compile(
     rf"""^\W*(?:
-        (?:in\s+|by\s+)?(?:which|what)\s+(?:of\s+(?:the|these|those)\s+)?(?:\w+\s+){{0,2}}?(?:papers|works|studies|articles|abstracts)\b
+        (?:in\s+|by\s+)?(?:which|what)\s+(?!{_AUXILIARY})(?:of\s+(?:the|these|those)\s+)?(?:\w+\s+){{0,2}}?(?:papers|works|studies|articles|abstracts)\b
       | (?:which|what)\s+(?:paper|work|study)s?\b(?=.*\b(?:papers|all|any)\b)
       | (?:list|name|enumerate|find|show(?:\s+me)?|give(?:\s+me)?|collect)\s+(?:me\s+)?(?:all\s+|every\s+|each\s+)?(?:of\s+)?
         (?:the\s+)?(?:\w+\s+){{0,2}}?(?:papers?|works|studies|articles|abstracts)\b
       | (?:are|is)\s+there\s+(?:any\s+|other\s+|more\s+)*{PAPER_NOUN}\b
-      | what\s+(?:do|does|did)\s+(?:each\s+of\s+)?(?:the(?:se)?\s+)?(?:\w+\s+){{0,3}}?(?:papers|works|studies|articles|abstracts)\b
+      | what\s+(?:do|does|did(?=\s+(?:each|the|these)\b))\s+(?:each\s+of\s+)?(?:the(?:se)?\s+)?(?:\w+\s+){{0,3}}?(?:papers|works|studies|articles|abstracts)\b
       | (?:in\s+)?how\s+many\s+(?:of\s+(?:the|these|those)\s+)?(?:\w+\s+)?(?:papers|works|studies|articles|abstracts)\b
       | how\s+many\s+of\s+(?:them|these|those)\b
       | (?:all|any)\s+(?:the\s+)?(?:papers|works|studies|articles|abstracts)\b
