@@ -44,6 +44,8 @@ from rag_assistant.questions.language import is_english
         ("What had recent works suggested about decentralization?", "fact"),
         ("What have studies shown about pruning?", "fact"),
         ("What did earlier works assume?", "fact"),
+        ("Hello", "greeting"),
+        ("Thanks a lot!", "greeting"),
         ("How many papers use transformers?", "list"),
         ("Are there any papers on music?", "list"),
         ("papers about kernels", "list"),
@@ -248,6 +250,8 @@ def test_no_text_breaks_the_reading(text: str) -> None:
 
 
 REPEATED = [
+    "hi ",
+    "list all the papers ",
     "which ",
     "what ",
     "which the ",

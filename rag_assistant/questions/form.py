@@ -13,10 +13,12 @@ from typing import Literal
 
 from rag_assistant.escapes import without_escapes
 from rag_assistant.questions.patterns import (
+    ALL_PAPERS,
     ASKING,
     BIBLIOGRAPHY,
     COMPARISON,
     COUNTING,
+    GREETING,
     LEADING,
     LIST,
     MULTI,
@@ -28,10 +30,10 @@ from rag_assistant.questions.patterns import (
     YESNO,
     Field,
 )
-from rag_assistant.questions.records import RecordQuery, record_query
+from rag_assistant.questions.records import LONGEST, RecordQuery, record_query
 from rag_assistant.sentences import sentence_spans
 
-Kind = Literal["fact", "list", "comparison", "yesno", "bibliography", "empty"]
+Kind = Literal["fact", "list", "comparison", "yesno", "bibliography", "greeting", "empty"]
 
 ASKS = re.compile(rf"\b{ASKING}\b", re.IGNORECASE)
 LEAST_CLAUSE = 4
@@ -129,6 +131,10 @@ def analyse(question: str) -> QuestionForm:
     text = text[:MAX_QUESTION]
     if not any(character.isalnum() for character in text):
         return QuestionForm(text, "empty", cut=cut)
+    if is_greeting(text):
+        return QuestionForm(text, "greeting")
+    if asks_for_all(text):
+        return QuestionForm(text, "bibliography", field="records", multi=True, records=RecordQuery((), None, "", False))
     if not cut:
         records = record_query(text)
         if records is not None and not _of_a_person(records):
@@ -160,6 +166,21 @@ def analyse(question: str) -> QuestionForm:
     if YESNO.match(text):
         return QuestionForm(text, "yesno", multi=multi, cut=cut)
     return QuestionForm(text, "fact", multi=multi, cut=cut)
+
+
+def is_greeting(text: str) -> bool:
+    """Whether a text says hello or thanks, or asks what can be asked."""
+    return len(text) <= LONGEST and GREETING.fullmatch(text) is not None
+
+
+def says_thanks(text: str) -> bool:
+    """Whether a greeting is one for an answer."""
+    return bool((match := GREETING.fullmatch(text)) and match["thanks"])
+
+
+def asks_for_all(text: str) -> bool:
+    """Whether a text asks for the papers as such, with no condition and no topic."""
+    return len(text) <= LONGEST and ALL_PAPERS.match(LEADING.sub("", text)) is not None
 
 
 def _of_a_person(records: RecordQuery) -> bool:
@@ -246,7 +267,7 @@ def parts(question: str, *, joined: bool = True) -> tuple[str, ...]:
         pieces.append(text[start : marks.end()].strip())
         start = marks.end()
     rest = text[start:].strip()
-    asked = [piece for piece in pieces if _has_content(piece)]
+    asked = [piece for piece in pieces if _has_content(piece) and not is_greeting(piece)]
     if len(asked) < 2:
         if not text:
             return ()
