@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from rag_assistant.questions.form import clean, is_acronym, is_content
+from rag_assistant.questions.form import asks_for_all, clean, is_acronym, is_content, is_greeting
 from rag_assistant.types import Paper, Turn
 
 _REFERRING = re.compile(
@@ -65,11 +65,6 @@ _ASKS_OF_A_SUBJECT = re.compile(
 _ADDING = re.compile(
     r"^\W*(?:and|but|or|also|so|ok|then)\b|^\W*(?:what|how)\s+about\b|^\W*(?:why|how|when|where|how\s+come|really|how\s+so|in\s+what\s+way|which\s+ones?)\W*$"
     r"|\b(?:instead|too|as\s+well)\W*$",
-    re.IGNORECASE,
-)
-_GREETING = re.compile(
-    r"\W*(?:(?:thanks|thank\s+you|thx|hi|hello|hey|good\s+(?:morning|evening|day)|ok|okay|great|cool|nice|bye|goodbye|yes|no|very|much|so|a|"
-    r"lot|then)\W*)+",
     re.IGNORECASE,
 )
 _NARROW = re.compile(
@@ -145,8 +140,8 @@ def stand_alone(question: str, history: Sequence[Turn], papers: Iterable[Paper])
     ordinal = _ORDINAL.search(asked) or _POINTS_AT.search(asked)
     adds = _ADDING.search(asked)
     of_before = _is_of_before(asked)
-    if _GREETING.fullmatch(asked):
-        return RewrittenQuestion(asked, unresolved=True)
+    if is_greeting(asked) or asks_for_all(asked):
+        return RewrittenQuestion(asked)
     turns = [(clean(q), a) for q, a in history if clean(q)]
     if not turns:
         bare = not own or (len(own) == 1 and _ASKS_OF_A_SUBJECT.match(asked) and (adds or _PRONOUN.search(asked)))
@@ -229,7 +224,7 @@ def _with(asked: str, context: str, focus: tuple[str, ...], *, replaced: bool, t
 def _topic(turns: list[Turn]) -> str:
     """The last question that has content of its own and is about more than what came before it."""
     for question, _ in reversed(turns):
-        if _content(question) and not _GREETING.fullmatch(question) and not _is_of_before(question):
+        if _content(question) and not is_greeting(question) and not _is_of_before(question):
             return question.rstrip(" ?")
     return ""
 

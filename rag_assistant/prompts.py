@@ -22,6 +22,7 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from rag_assistant.bundled import bundled
 from rag_assistant.errors import InputError
+from rag_assistant.escapes import without_escapes
 from rag_assistant.evidence.base import Evidence
 from rag_assistant.questions.language import is_english
 from rag_assistant.types import Length, Paper, PromptInfo, Turn
@@ -226,7 +227,9 @@ def fence_of(*texts: str) -> str:
 def as_data(text: str) -> str:
     """Text of others on one line, without control, formatting (bidi, zero-width, tag) and private characters, and
     without anything that looks like one of our labels."""
-    visible = "".join(" " if unicodedata.category(character)[0] == "C" else character for character in text)
+    visible = "".join(
+        " " if unicodedata.category(character)[0] == "C" else character for character in without_escapes(text)
+    )
     return re.sub(r"\s+", " ", _LABEL_LIKE.sub(r"(\1)", visible)).strip()
 
 

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from rag_assistant import Assistant, Paper
 from rag_assistant.conversation import RewrittenQuestion, cited_papers, stand_alone
+from rag_assistant.questions.form import analyse
 from rag_assistant.types import Turn
 
 MEMORY = Paper(
@@ -209,7 +210,9 @@ def test_the_latest_answer_with_papers_counts() -> None:
 @pytest.mark.parametrize("question", ["Thanks!", "thank you very much", "Hi", "Hello!", "ok, great", "Good morning"])
 @pytest.mark.parametrize("history", [(), HISTORY])
 def test_greetings_ask_nothing(question: str, history: tuple[Turn, ...]) -> None:
-    assert follow(question, history).unresolved
+    alone = follow(question, history)
+    assert (alone.text, alone.unresolved) == (question, False)
+    assert analyse(question).kind == "greeting"
 
 
 @pytest.mark.parametrize("question", ["What is it?", "the second one", "Why?", "And that?", "[2]", "the latter?"])

@@ -39,6 +39,13 @@ from rag_assistant.questions.language import is_english
         ("List all papers on transformers.", "list"),
         ("And what about bounds? no", "fact"),
         ("Hi, which papers study stability?", "list"),
+        ("What are the papers on music?", "list"),
+        ("What did the papers on music find?", "list"),
+        ("What had recent works suggested about decentralization?", "fact"),
+        ("What have studies shown about pruning?", "fact"),
+        ("What did earlier works assume?", "fact"),
+        ("Hello", "greeting"),
+        ("Thanks a lot!", "greeting"),
         ("How many papers use transformers?", "list"),
         ("Are there any papers on music?", "list"),
         ("papers about kernels", "list"),
@@ -243,6 +250,8 @@ def test_no_text_breaks_the_reading(text: str) -> None:
 
 
 REPEATED = [
+    "hi ",
+    "list all the papers ",
     "which ",
     "what ",
     "which the ",

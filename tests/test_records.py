@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -14,6 +16,77 @@ from rag_assistant.questions.records import record_query
 
 def cited(assistant: Assistant, question: str) -> set[str]:
     return {citation.paper.id for citation in assistant.ask(question).citations}
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "List all papers",
+        "what papers do you have?",
+        "show me everything",
+        "Hi, can you list all the papers in the collection please?",
+        "Which papers are there?",
+        "What are all the papers you know of?",
+        "give me a full list of the papers",
+        "Show every paper.",
+        "everything",
+        "papers",
+        "What's in the corpus?",
+        "Do you have any papers?",
+    ],
+)
+def test_all_papers_are_listed_with_their_count(assistant: Assistant, question: str) -> None:
+    for history in ((), (("What is CTMA?", "CTMA is a meta-aggregator. [1]"),)):
+        answer = assistant.ask(question, history=history)
+        assert answer.status == "answered"
+        assert answer.text.startswith("There are 19 papers:")
+        assert answer.matched == 19
+        assert [citation.paper for citation in answer.citations] == list(assistant.papers())
+        assert all(statement.basis == "bibliography" for statement in answer.statements)
+
+
+def test_all_papers_are_those_that_the_filters_let_through(assistant: Assistant) -> None:
+    answer = assistant.ask("List all papers", filters=Filters(ids=("dahan24a",)))
+    assert answer.text.startswith("There is 1 paper:\n- “Fault Tolerant ML")
+    assert assistant.ask("List all papers", filters=Filters(years=(1999, 1999))).status == "not_in_corpus"
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["List all papers on music", "show me everything about pruning", "What papers do you have on alignment?"],
+)
+def test_a_topic_is_no_list_of_all(assistant: Assistant, question: str) -> None:
+    assert 0 < len(assistant.ask(question).citations) < 10
+
+
+def test_of_many_papers_the_first_are_listed_and_the_rest_is_told(tmp_path: Path) -> None:
+    records = [{"id": f"p{n}", "title": f"On {n}", "abstract": f"We study case {n}."} for n in range(30)]
+    (tmp_path / "many.jsonl").write_text("\n".join(map(json.dumps, records)))
+    with Assistant.open(tmp_path / "index", corpus=tmp_path / "many.jsonl", reader="none") as many:
+        answer = many.ask("List all papers")
+    assert answer.text.startswith("There are 30 papers:")
+    assert len(answer.citations) == 20
+    assert answer.text.endswith("The other 10 are left out here; `rag-assistant papers` lists them all.")
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["Hello", "hi!", "Hi there", "Good morning", "thanks", "Thank you very much!", "How are you?", "What can you do?"],
+)
+def test_a_greeting_is_told_what_can_be_asked(assistant: Assistant, question: str) -> None:
+    for history in ((), (("What is CTMA?", "CTMA is a meta-aggregator. [1]"),)):
+        answer = assistant.ask(question, history=history)
+        assert (answer.status, answer.citations, answer.nearest) == ("clarify", (), ())
+        assert answer.standalone_question == question
+        assert "sk what the abstracts of the 19 papers here say" in answer.text
+        assert answer.text.count(".") == 1
+        assert answer.text.startswith("You’re welcome") == question.lower().startswith("thank")
+
+
+def test_a_greeting_before_a_question_is_passed_over(assistant: Assistant) -> None:
+    plain = assistant.ask("Who wrote MusicRL?")
+    for question in ("Hello? Who wrote MusicRL?", "Hi! Who wrote MusicRL?"):
+        assert assistant.ask(question).text == plain.text
 
 
 @pytest.mark.parametrize(

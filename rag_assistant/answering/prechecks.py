@@ -8,7 +8,7 @@ from rag_assistant.conversation import RewrittenQuestion
 from rag_assistant.drafts import Refusal
 from rag_assistant.evidence.answerability import judge
 from rag_assistant.evidence.base import Evidence, heaviest
-from rag_assistant.questions.form import QuestionForm
+from rag_assistant.questions.form import QuestionForm, says_thanks
 from rag_assistant.questions.language import is_english
 from rag_assistant.questions.names import unknown_names
 
@@ -21,8 +21,8 @@ QUOTES_ONLY = (
 def precheck(
     form: QuestionForm, alone: RewrittenQuestion, evidence: Evidence, occurs: Callable[[str], bool], *, model: bool
 ) -> Refusal | None:
-    """What no backend needs to be asked about: an empty question, no paper in reach, none on the topic, and a name that
-    no paper has.
+    """What no backend needs to be asked about: an empty question, a greeting, no paper in reach, none on the topic, and
+    a name that no paper has.
 
     Args:
         form, alone: What is asked.
@@ -33,6 +33,8 @@ def precheck(
     """
     if form.kind == "empty":
         return Refusal("clarify", message="Nothing was asked. Ask a question about the papers.")
+    if form.kind == "greeting":
+        return Refusal("clarify", message=_what_to_ask(evidence.considered, thanked=says_thanks(form.text)))
     if alone.asks == "rewording" and not model:
         return Refusal("clarify", message=QUOTES_ONLY)
     if alone.unresolved:
@@ -53,6 +55,12 @@ def precheck(
     if form.kind != "list" and not any(judge(evidence.words, paper).on_topic for paper in evidence.papers):
         return Refusal("not_in_corpus", heaviest(evidence))
     return None
+
+
+def _what_to_ask(papers: int, *, thanked: bool) -> str:
+    of = "the one abstract here says" if papers == 1 else f"the abstracts of the {papers} papers here say"
+    asked = f"sk what {of}, which papers are on a topic, how two methods compare, or who wrote what, when and where."
+    return f"You’re welcome: a{asked}" if thanked else f"A{asked}"
 
 
 def _nobody_names(unknown: dict[str, str], considered: int) -> str:

@@ -32,7 +32,7 @@ from rag_assistant.evidence.base import Evidence
 from rag_assistant.grounding.ground import Grounder
 from rag_assistant.grounding.injection import without_instructions
 from rag_assistant.models.budget import BudgetLedger
-from rag_assistant.questions.form import MAX_QUESTION, QuestionForm, parts
+from rag_assistant.questions.form import MAX_QUESTION, QuestionForm, clean, parts, said_once
 from rag_assistant.questions.language import is_english
 from rag_assistant.retrieval.retriever import Retriever, hits_of
 from rag_assistant.types import Event, Filters, FinalEvent, HitsEvent, Length, StageEvent, Turn
@@ -80,6 +80,7 @@ class QuestionRun:
     _before: Grounder = field(default_factory=lambda: Grounder(Evidence((), (), 0)))
     _streamed: StreamedText = field(default_factory=StreamedText)
     _refused: int = 0
+    _long: bool = False
 
     def __post_init__(self) -> None:
         self._record = AnswerRecord(self.question, self.k, self.writer, self.fallback)
@@ -90,7 +91,9 @@ class QuestionRun:
         """Stages, hits and calls in order, and the final event at the end."""
         yield StageEvent("searching")
         joined = self._model is None
-        asked = parts(self.question[: MAX_QUESTION * 4], joined=joined)[:MAX_PARTS] or ("",)
+        text = said_once(clean(self.question))
+        self._long = len(text) > MAX_QUESTION * 4
+        asked = parts(text[: MAX_QUESTION * 4], joined=joined)[:MAX_PARTS] or ("",)
         if joined and len(asked) == 1:
             asked = answered_apart(self.retriever, asked[0], self.history, self.k, self.filters) or asked
         self._record.asked = len(asked)
@@ -183,7 +186,7 @@ class QuestionRun:
         with self._record.timed("searching"):
             form = self._narrowed(form_of(alone), filters)
             self._record.standalone.append(alone.text)
-            if form.cut or len(self.question) > MAX_QUESTION * 4:
+            if form.cut or self._long:
                 self._record.notices.append(
                     f"The question is long: its first {MAX_QUESTION:,} characters were searched with."
                 )

@@ -63,7 +63,7 @@ def search(
     retriever: Retriever, form: QuestionForm, alone: RewrittenQuestion, k: int, filters: Filters | None
 ) -> Evidence:
     """What is found for a question: of a list all that may be on the topic, else the ``k`` best papers."""
-    if form.kind == "empty" or alone.unresolved:
+    if form.kind in ("empty", "greeting") or alone.unresolved:
         return Evidence((), (), len(retriever.papers(filters)))
     if form.field in ("papers_by", "records"):
         return retriever.records(filters)

@@ -13,6 +13,7 @@ from rag_assistant.evidence.base import EvidenceSentence, PaperEvidence
 from rag_assistant.grounding.figures import missing_numbers
 from rag_assistant.grounding.injection import without_instructions
 from rag_assistant.questions.form import MAX_QUESTION, clean
+from rag_assistant.questions.names import spelt_as
 from rag_assistant.reader.base import Abstract, Reader, Stance
 from rag_assistant.retrieval.retriever import Query, Retriever
 from rag_assistant.types import Citation, ClaimVerdict, Filters, Paper, Quote, Verification
@@ -90,10 +91,12 @@ def _judged(reader: Reader, claim: str, found: PaperEvidence) -> _Judged | None:
     if not sentences:
         return None
     texts = tuple(sentence.passage.text for sentence in sentences)
+    abstract = Abstract(found.hit.paper.title, texts)
+    claim = spelt_as(claim, abstract.text)
     same = tuple(float(_bare(text) == _bare(claim)) for text in texts)
     if any(same):
         return _Judged(found.hit.paper, sentences, Stance(1.0, 0.0, 0.0, same))
-    [stance] = reader.judge([claim], Abstract(found.hit.paper.title, texts))
+    [stance] = reader.judge([claim], abstract)
     return _Judged(found.hit.paper, sentences, stance)
 
 

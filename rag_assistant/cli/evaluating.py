@@ -132,7 +132,8 @@ def _run(state: State, kept: dict[str, Any], folder: Path, *, resume: bool, lock
 
 
 def _stage(progress: Progress) -> str:
-    return f"asking, {progress.errors} with errors" if progress.errors else "asking"
+    probes = f" {progress.total - progress.probes} questions and {progress.probes} probes" if progress.probes else ""
+    return f"asking{probes}" + (f", {progress.errors} with errors" if progress.errors else "")
 
 
 def _kept(flags: o.AnswerOptions) -> dict[str, Any]:

@@ -29,7 +29,9 @@ def headline(run: Run, seconds: float) -> str:
             rows.append([name, *(cell(summary.estimates[name].get(split)) for split in shown)])
     wrong = sum(row.scores.get("correct") == 0.0 for row in run.main)
     counted = f"{len(run.main)} questions, {wrong} wrong, {len(run.failed)} rows with errors, {seconds:.0f} s"
-    return "\n".join([*_aligned(rows), "", counted, f"report: {run.folder}/report.md"])
+    probes = len(run.rows) - len(run.main)
+    asked = [f"{probes} probes: follow-ups asked again without history and stand-alone"] if probes else []
+    return "\n".join([*_aligned(rows), "", counted, *asked, f"report: {run.folder}/report.md"])
 
 
 def _aligned(rows: Sequence[Sequence[str]]) -> Iterator[str]:
@@ -48,6 +50,7 @@ def run_dict(run: Run) -> dict[str, Any]:
         "folder": str(run.folder) if run.folder else None,
         "header": dict(run.header),
         "questions": len(run.main),
+        "probes": len(run.rows) - len(run.main),
         "interrupted": run.interrupted,
         **numbers,
         "wrong": [row.id for row in run.main if row.scores.get("correct") == 0.0],

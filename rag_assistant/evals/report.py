@@ -91,6 +91,10 @@ def _header(run: Run) -> str:
     ]
     if header.get("transform"):
         lines.append(f"- transform: {transform_told(header)}")
+    if len(run.rows) > len(run.main):
+        lines.append(
+            f"- probes: {len(run.rows) - len(run.main)}, follow-ups asked again without history and stand-alone"
+        )
     if run.interrupted:
         lines.append(f"- interrupted: {len(run.main)} questions done")
     return "\n".join(lines)

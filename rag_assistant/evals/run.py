@@ -26,12 +26,14 @@ _Ask = Callable[[str, Sequence[Turn], Sequence[str]], Answer]
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a run is: rows done out of all, the last question, and how many rows have errors so far."""
+    """How far a run is: rows done out of all, the last question, how many rows have errors so far, and how many of all
+    are probes, in which a follow-up of the set is asked once more."""
 
     done: int
     total: int
     case_id: str
     errors: int
+    probes: int = 0
 
 
 def evaluate(
@@ -185,10 +187,11 @@ def _work(
     done: dict[tuple[str, str], Row] = {}
     interrupted = False
     errors = 0
+    probes = sum(task.probe != MAIN for task in tasks)
 
     def tell(case_id: str) -> None:
         if progress is not None:
-            progress(Progress(len(done), len(tasks), case_id, errors))
+            progress(Progress(len(done), len(tasks), case_id, errors, probes))
 
     try:
         tell("")

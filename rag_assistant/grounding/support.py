@@ -20,6 +20,7 @@ from rag_assistant.grounding.polarity import contradiction
 from rag_assistant.grounding.roles import exchange
 from rag_assistant.grounding.stems import stem
 from rag_assistant.questions.form import ASKING_WORDS, STOP_WORDS, is_acronym
+from rag_assistant.questions.names import with_number
 from rag_assistant.types import Paper, Support
 
 MIN_WORD_RECALL = 0.65
@@ -191,12 +192,14 @@ def _missing_names(statement: str, texts: Sequence[str]) -> list[str]:
     told = _plain(unicodedata.normalize("NFKC", " ".join(texts)))
     told = f"{told} {re.sub(_MARK_UP, '', told)}"
     held = {_singular(name) for whole in _NAME.findall(told) for name in (whole, *re.split(r"[-.]", whole))}
+    numbered = with_number(told)
+    held |= {name.rstrip("0123456789.") for name in numbered}
     missing = [address for address in _ADDRESS.findall(statement) if address.casefold().rstrip(".,;:!?") not in told]
     prose = _ADDRESS.sub(" ", re.sub(r"\$[^$]*\$|\\[a-zA-Z]+", " ", statement))
     for found in _NAME.finditer(prose):
         opens = not re.search(r"[^\W_]", prose[: found.start()]) or re.search(r"[.!?:]\s+$", prose[: found.start()])
         whole = found[0]
-        if _singular(whole) in held:
+        if _singular(whole) in held or with_number(whole) & numbered:
             continue
         for name in re.split(r"[-.]", whole):
             named = is_acronym(name) or (not opens and name[:1].isupper() and len(name) > 1)

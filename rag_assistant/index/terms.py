@@ -1,7 +1,8 @@
 """Words as BM25 counts them: stemmed, and kind to how papers write names, numbers and formulas.
 
-``D-SGD`` is counted as ``dsgd`` and ``sgd``; ``α`` and ``\\alpha`` as ``alpha``; ``$\\mathsf{FedAvg}$`` as ``fedavg``;
-``$\\ell_{\\infty}$`` and ``l-infinity`` as ``infinity`` and ``linfinity``; ``300,000`` as ``300000``.
+``D-SGD`` is counted as ``dsgd`` and ``sgd``; ``CIFAR-10`` and ``CIFAR10`` as ``cifar``, ``10`` and ``cifar10``; ``α``
+and ``\\alpha`` as ``alpha``; ``$\\mathsf{FedAvg}$`` as ``fedavg``; ``$\\ell_{\\infty}$`` and ``l-infinity`` as
+``infinity`` and ``linfinity``; ``300,000`` as ``300000``.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import unicodedata
 from functools import lru_cache
 from typing import Any
 
-TERMS_VERSION = 1
+TERMS_VERSION = 2
 """Raised whenever the same text would give other terms."""
 
 
@@ -39,6 +40,7 @@ _MACRO = re.compile(r"\\([A-Za-z]+)\*?[ ]?")
 _DOTTED = re.compile(r"\b(?:[^\W\d_]\.){2,}")
 _THOUSANDS = re.compile(r"(?<![\d.,])\d{1,3}(?:,\d{3})+(?!\d)")
 _TOKEN = re.compile(r"\d+\.\d+|[^\W_]+(?:-[^\W_]+)*")
+_NUMBERED = re.compile(r"(?<![^\W_])([^\W\d_]{2,})(\d+)(?![^\W_])")  # "cifar10", not "k2" or "word2vec"
 _DASHES = str.maketrans(dict.fromkeys("‐‑‒–−", "-") | {"’": "'", "\u00ad": ""})
 _SCRIPT = re.compile(r"\x00*(?<=[\w\x00])[_^]+\x00*(?=\w)")
 _ACRONYMS = re.compile(r"\b([A-Z][A-Za-z\d]*[A-Z\d])s\b")
@@ -110,11 +112,11 @@ def _words(text: str) -> list[str]:
     """A compound gives its parts and, when it has few, the parts joined; the joined form comes last."""
     words: list[str] = []
     for token in _TOKEN.findall(text):
-        parts = token.split("-")
+        parts = _NUMBERED.sub(r"\1-\2", token).split("-")
         if len(parts) == 1:
             words.append(token)
             continue
-        words.extend(part for part in parts if len(part) > 1)
+        words.extend(part for part in parts if len(part) > 1 or (part.isdigit() and len(parts[0]) > 1))
         if len(parts) <= _JOINED_PARTS:
             words.append("".join(parts))
     return words

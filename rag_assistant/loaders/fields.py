@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import NoReturn
 from urllib.parse import quote
 
+from rag_assistant.escapes import without_escapes
 from rag_assistant.loaders.base import Problem
 from rag_assistant.loaders.identity import derived_id, derived_title
 from rag_assistant.types import Paper
@@ -52,16 +53,17 @@ class _FieldError(Exception):
 
 
 def clean(text: str) -> str:
-    """The text verbatim but for CRLF made LF, outer white space stripped, and NUL and lone surrogates made U+FFFD."""
-    return _UNSAFE.sub("\ufffd", text.replace("\r\n", "\n")).strip()
+    """The text verbatim but for CRLF made LF, terminal escapes and outer white space left out, and NUL and lone
+    surrogates made U+FFFD."""
+    return _UNSAFE.sub("\ufffd", without_escapes(text.replace("\r\n", "\n"))).strip()
 
 
 def papers_from(record: Record) -> Iterator[Paper | Problem]:
     """The paper of a record, after notes on what was left out of it; or the one problem for which it is skipped.
 
     Only the abstract is required. A title that is absent is made of the abstract's first words, an id that is absent of
-    the DOI or the content. Titles, names and venues are made one line. A web address or DOI that is none is left out
-    with a note; any other field that can't be used is a problem.
+    the DOI or the content. Titles, names and venues are made one line. A web address or DOI that is none, and an author
+    without a name, is left out with a note; any other field that can't be used is a problem.
     """
     notes: list[Problem] = []
     try:
@@ -96,7 +98,7 @@ def _paper(record: Record, notes: list[Problem]) -> Paper:
         id=_id(record.id) or derived_id(title or "", abstract, doi),
         title=title or derived_title(abstract),
         abstract=abstract,
-        authors=_authors(record.authors),
+        authors=_authors(record, notes),
         year=_year(record.year),
         venue=_line("venue", record.venue),
         url=url,
@@ -158,7 +160,8 @@ def _year(value: object) -> int | None:
     return number
 
 
-def _authors(value: object) -> tuple[str, ...]:
+def _authors(record: Record, notes: list[Problem]) -> tuple[str, ...]:
+    value = record.authors
     if value is None:
         return ()
     if isinstance(value, str):
@@ -168,9 +171,10 @@ def _authors(value: object) -> tuple[str, ...]:
     names = []
     for number, item in enumerate(value, 1):
         name = item.get("name") if isinstance(item, dict) else item
-        if not isinstance(name, str):
-            raise _FieldError("authors", f"number {number} is {_kind(item)}, not a name")
-        names.append(_line("authors", name))
+        if isinstance(name, str):
+            names.append(_line("authors", name))
+        else:
+            notes.append(_problem(record, "authors", f"number {number} is {_kind(item)}, no name; left out", note=True))
     return tuple(name for name in names if name)
 
 

@@ -23,6 +23,7 @@ from rag_assistant.errors import (
     BackendTimeout,
     BackendUnreachable,
 )
+from rag_assistant.escapes import without_escapes
 from rag_assistant.models.events import Failed, said_in
 
 _TOO_LONG = ("context_length", "context length", "context size", "context window", "maximum context", "too many tokens")
@@ -254,5 +255,7 @@ def _hidden(key: str, text: str) -> str:
 
 def _told(what: str, reason: str) -> str:
     """A sentence with the server's reason, of which nothing acts on a terminal."""
-    words = " ".join("".join(c if c.isprintable() else " " for c in reason).split())[:_MAX_DETAIL].rstrip(". ")
+    words = " ".join("".join(c if c.isprintable() else " " for c in without_escapes(reason)).split())[
+        :_MAX_DETAIL
+    ].rstrip(". ")
     return f"{what}: {words}." if words else f"{what}."

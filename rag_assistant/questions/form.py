@@ -11,11 +11,14 @@ import re
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from rag_assistant.escapes import without_escapes
 from rag_assistant.questions.patterns import (
+    ALL_PAPERS,
     ASKING,
     BIBLIOGRAPHY,
     COMPARISON,
     COUNTING,
+    GREETING,
     LEADING,
     LIST,
     MULTI,
@@ -27,10 +30,10 @@ from rag_assistant.questions.patterns import (
     YESNO,
     Field,
 )
-from rag_assistant.questions.records import RecordQuery, record_query
+from rag_assistant.questions.records import LONGEST, RecordQuery, record_query
 from rag_assistant.sentences import sentence_spans
 
-Kind = Literal["fact", "list", "comparison", "yesno", "bibliography", "empty"]
+Kind = Literal["fact", "list", "comparison", "yesno", "bibliography", "greeting", "empty"]
 
 ASKS = re.compile(rf"\b{ASKING}\b", re.IGNORECASE)
 LEAST_CLAUSE = 4
@@ -112,9 +115,12 @@ class QuestionForm:
 
 
 def clean(text: str) -> str:
-    """One line of valid text: control characters and lone surrogates become spaces, white space is collapsed."""
+    """One line of valid text: terminal escapes go, control characters and lone surrogates become spaces, white space is
+    collapsed."""
     return re.sub(
-        r"\s+", " ", re.sub(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]", " ", text)
+        r"\s+",
+        " ",
+        re.sub(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]", " ", without_escapes(text)),
     ).strip()
 
 
@@ -125,6 +131,10 @@ def analyse(question: str) -> QuestionForm:
     text = text[:MAX_QUESTION]
     if not any(character.isalnum() for character in text):
         return QuestionForm(text, "empty", cut=cut)
+    if is_greeting(text):
+        return QuestionForm(text, "greeting")
+    if asks_for_all(text):
+        return QuestionForm(text, "bibliography", field="records", multi=True, records=RecordQuery((), None, "", False))
     if not cut:
         records = record_query(text)
         if records is not None and not _of_a_person(records):
@@ -158,6 +168,21 @@ def analyse(question: str) -> QuestionForm:
     return QuestionForm(text, "fact", multi=multi, cut=cut)
 
 
+def is_greeting(text: str) -> bool:
+    """Whether a text says hello or thanks, or asks what can be asked."""
+    return len(text) <= LONGEST and GREETING.fullmatch(text) is not None
+
+
+def says_thanks(text: str) -> bool:
+    """Whether a greeting is one for an answer."""
+    return bool((match := GREETING.fullmatch(text)) and match["thanks"])
+
+
+def asks_for_all(text: str) -> bool:
+    """Whether a text asks for the papers as such, with no condition and no topic."""
+    return len(text) <= LONGEST and ALL_PAPERS.match(LEADING.sub("", text)) is not None
+
+
 def _of_a_person(records: RecordQuery) -> bool:
     """Whether nothing but an author is given: such questions may name several, with initials."""
     plain = [c for c in records.conditions if c.field == "author" and not c.negated and " or " not in c.name]
@@ -182,14 +207,51 @@ def asked_part(text: str) -> str:
 
     What people put before a question (greetings, orders to the assistant, pasted text) isn't what they look for.
     """
-    # Where all is in lower case, a sentence's end is told by its mark alone.
-    spelt = re.sub(r"(?<=[.!?] )[a-z]", lambda match: match[0].upper(), text)
-    pieces = [text[start:end] for start, end in sentence_spans(spelt)]
+    pieces = _sentences(text)
     asking = [piece for piece in pieces if piece.endswith(("?", "\uff1f"))]
     if not asking or len(asking) == len(pieces):
         return text
     said = " ".join(asking)
     return said if sum(is_content(word) for word in re.findall(r"[^\W_]+", said)) >= 3 else text
+
+
+def _sentences(text: str) -> list[str]:
+    # Where all is in lower case, a sentence's end is told by its mark alone.
+    spelt = re.sub(r"(?<=[.!?] )[a-z]", lambda match: match[0].upper(), text)
+    return [text[start:end] for start, end in sentence_spans(spelt)]
+
+
+_ENDS = ".,;:!?\u2026\uff1f\"'()"
+
+
+def said_once(text: str) -> str:
+    """A cleaned text without what it says again: the same words over and over, or a sentence from before."""
+    words = text.split(" ")
+    size = _period([word.strip(_ENDS).casefold() for word in words])
+    if size < len(words):
+        return " ".join(words[:size])
+    pieces = [
+        piece
+        for sentence in _sentences(text[: MAX_QUESTION * 4])
+        for piece in re.findall(r"[^?\uff1f]+[?\uff1f]*|[?\uff1f]+", sentence)
+    ]
+    first: dict[str, str] = {}
+    for piece in pieces:
+        first.setdefault(piece.strip(f" {_ENDS}").casefold(), piece.strip())
+    return text if len(first) == len(pieces) else " ".join(first.values())
+
+
+def _period(words: list[str]) -> int:
+    """After how many words a text begins again, where it is nothing but repetition (the last may be cut short); else
+    all of them. Linear, by the failure function of Knuth, Morris and Pratt."""
+    borders = [0]
+    for word in words[1:]:
+        length = borders[-1]
+        while length and words[length] != word:
+            length = borders[length - 1]
+        borders.append(length + (words[length] == word))
+    size = len(words) - borders[-1]
+    return size if 2 * size <= len(words) else len(words)
 
 
 def parts(question: str, *, joined: bool = True) -> tuple[str, ...]:
@@ -205,7 +267,7 @@ def parts(question: str, *, joined: bool = True) -> tuple[str, ...]:
         pieces.append(text[start : marks.end()].strip())
         start = marks.end()
     rest = text[start:].strip()
-    asked = [piece for piece in pieces if _has_content(piece)]
+    asked = [piece for piece in pieces if _has_content(piece) and not is_greeting(piece)]
     if len(asked) < 2:
         if not text:
             return ()

@@ -10,6 +10,10 @@ from rag_assistant.questions.form import is_content
 
 _MIXED = re.compile(r"(?<![\w$\\{])(?=\w*[a-z])[A-Za-z]+[a-z]*[A-Z][A-Za-z]*(?:-?\d+(?:\.\d+)*)?(?!\w)")
 _NUMBERED = re.compile(r"(?<![\w$\\{])[A-Z][A-Za-z]+(?:[ -]?(?!(?:19|20)\d\d\b)\d+(?:\.\d+)*)(?![\w%])")
+_WITH_NUMBER = re.compile(
+    r"(?<![\w$\\{])(?P<name>[^\W\d_]{2,})(?P<seam>[-\u2010\u2011 ]?)(?P<number>\d+(?:\.\d+)*)(?!\w)"
+)
+_SEAM = r"[-\u2010\u2011 ]?\$?"
 _PLURAL = re.compile(r"^[A-Z]{2,}s$")
 _LIKENESS = 0.6
 
@@ -21,6 +25,24 @@ def names(text: str) -> list[str]:
     whole = " ".join(found)
     found += [match[0] for match in _MIXED.finditer(text) if match[0] not in whole and not _PLURAL.match(match[0])]
     return list(dict.fromkeys(found))
+
+
+def with_number(text: str) -> frozenset[str]:
+    """The names with a number of a text, in one form however they are joined: ``cifar10`` for "CIFAR-10"."""
+    return frozenset(f"{match['name']}{match['number']}".casefold() for match in _WITH_NUMBER.finditer(text))
+
+
+def spelt_as(question: str, text: str) -> str:
+    """The question with its names with a number joined as the text joins them: "CIFAR-10" for "CIFAR10"."""
+
+    def respelt(match: re.Match[str]) -> str:
+        pattern = rf"(?<!\w)({re.escape(match['name'])})({_SEAM}){re.escape(match['number'])}(?!\w)"
+        found = [(other[1], other[2].rstrip("$")) for other in re.finditer(pattern, text, re.IGNORECASE)]
+        if not found or any(seam == match["seam"] for _, seam in found):
+            return match[0]
+        return f"{found[0][0]}{found[0][1]}{match['number']}"
+
+    return _WITH_NUMBER.sub(respelt, question)
 
 
 def unknown_names(question: str, texts: Iterable[str], occurs: Callable[[str], bool]) -> dict[str, str]:

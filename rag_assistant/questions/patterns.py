@@ -13,14 +13,16 @@ Field = Literal[
 records fit, ``without`` for those that aren't about something, ``similar`` for those like one, ``count`` for how many."""
 
 PAPER_NOUN = r"(?:papers?|works?|studies|study|articles?|abstracts?|publications?|authors|of (?:them|these|those))"
+_AUXILIARY = r"(?:had|have|has|do|does|did|can|could|will|would|may|might|must|should)\b"
+"""Before "papers" it makes them the subject of what is asked: "What had recent works suggested?" asks for no list."""
 LIST = re.compile(
     rf"""^\W*(?:
-        (?:in\s+|by\s+)?(?:which|what)\s+(?:of\s+(?:the|these|those)\s+)?(?:\w+\s+){{0,2}}?(?:papers|works|studies|articles|abstracts)\b
+        (?:in\s+|by\s+)?(?:which|what)\s+(?!{_AUXILIARY})(?:of\s+(?:the|these|those)\s+)?(?:\w+\s+){{0,2}}?(?:papers|works|studies|articles|abstracts)\b
       | (?:which|what)\s+(?:paper|work|study)s?\b(?=.*\b(?:papers|all|any)\b)
       | (?:list|name|enumerate|find|show(?:\s+me)?|give(?:\s+me)?|collect)\s+(?:me\s+)?(?:all\s+|every\s+|each\s+)?(?:of\s+)?
         (?:the\s+)?(?:\w+\s+){{0,2}}?(?:papers?|works|studies|articles|abstracts)\b
       | (?:are|is)\s+there\s+(?:any\s+|other\s+|more\s+)*{PAPER_NOUN}\b
-      | what\s+(?:do|does|did)\s+(?:each\s+of\s+)?(?:the(?:se)?\s+)?(?:\w+\s+){{0,3}}?(?:papers|works|studies|articles|abstracts)\b
+      | what\s+(?:do|does|did(?=\s+(?:each|the|these)\b))\s+(?:each\s+of\s+)?(?:the(?:se)?\s+)?(?:\w+\s+){{0,3}}?(?:papers|works|studies|articles|abstracts)\b
       | (?:in\s+)?how\s+many\s+(?:of\s+(?:the|these|those)\s+)?(?:\w+\s+)?(?:papers|works|studies|articles|abstracts)\b
       | how\s+many\s+of\s+(?:them|these|those)\b
       | (?:all|any)\s+(?:the\s+)?(?:papers|works|studies|articles|abstracts)\b
@@ -29,6 +31,30 @@ LIST = re.compile(
     )""",
     re.IGNORECASE | re.VERBOSE,
 )
+GREETING = re.compile(
+    r"\W*(?:(?:(?P<thanks>thanks|thank\s+you|thx)|hi|hello|hey|good\s+(?:morning|afternoon|evening|day)|ok|okay|great|cool|nice|bye|goodbye|yes|no|there|very|much|so|a|"
+    r"lot|then|again|(?:what|who|how)\s+are\s+you|what\s+(?:can|should|could)\s+(?:you\s+do|i\s+(?:ask|do)(?:\s+you)?)|help(?:\s+me)?|please)\b\W*)+",
+    re.IGNORECASE,
+)
+"""Says hello or thanks, or asks what can be asked: of no paper."""
+_ALL_OF = r"(?:(?:all|every|any|the|of|your|our|full|whole|complete|entire)\s+){0,5}"
+_ALL_PAPERS = rf"(?:{_ALL_OF}(?:papers|works|articles|abstracts|studies|publications|titles|everything|all)|(?:every|each)\s+(?:single\s+)?(?:paper|work|article|abstract|study|publication|title))"
+_COLLECTION = r"(?:here|(?:the|your|this|our)\s+(?:collection|corpus|index|database|library|list))"
+_YOU_HAVE = r"(?:do\s+you\s+(?:have|hold|cover|contain|know(?:\s+(?:of|about))?)|have\s+you(?:\s+got)?)"
+_THERE = rf"(?:(?:(?:that|which)\s+)?(?:you(?:['’]ve|\s+have)?(?:\s+(?:have|got|hold|cover|know(?:\s+(?:of|about))?))?|there\s+(?:are|is)|(?:are|is)\s+(?:there|available|indexed))|(?:(?:that|which)\s+)?(?:(?:are|is)\s+)?(?:in|of|from)\s+{_COLLECTION}|here|there|please)"
+ALL_PAPERS = re.compile(
+    rf"""^\W*(?:(?:please|can|could|would|will|you|i|want|like|to)\s+){{0,5}}(?:
+        (?:list|show|give|name|enumerate|display|print|see|browse|tell)\s+(?:(?:me|us)\s+)?(?:(?:an?|the)\s+(?:(?:full|complete|whole)\s+)?(?:list|overview)\s+of\s+)?{_ALL_PAPERS}(?:\s+{_THERE}){{0,3}}
+      | (?:what|which)\s+{_ALL_PAPERS}\s+(?:{_YOU_HAVE}(?:\s+in\s+{_COLLECTION})?|{_THERE})(?:\s+{_THERE}){{0,2}}
+      | what\s+are\s+{_ALL_PAPERS}(?:\s+{_THERE}){{0,3}}
+      | what\s+(?:do\s+you\s+have|have\s+you\s+got)(?:\s+{_THERE})?
+      | what(?:['’]s|\s+is)\s+(?:available|here|(?:available\s+)?in\s+{_COLLECTION})
+      | (?:do\s+you\s+have|are\s+there)\s+{_ALL_PAPERS}(?:\s+{_THERE})?
+      | (?:all|everything|papers|(?:all|every|the)\s+{_ALL_PAPERS})(?:\s+{_THERE}){{0,3}}
+    )\W*$""",
+    re.IGNORECASE | re.VERBOSE,
+)
+"""Asks for all papers, whatever they are about: "List all papers", "What papers do you have?", "show me everything"."""
 COUNTING = re.compile(r"^\W*how\s+(?:many|often)\b", re.IGNORECASE)
 YESNO = re.compile(
     r"^\W*(?:(?:and|but|so|then)\s+)?(?:is|are|was|were|do|does|did|can|could|has|have|had|will|would|should|may|might|must|isn't|aren't|"

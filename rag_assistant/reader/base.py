@@ -16,6 +16,11 @@ class Abstract:
     title: str
     sentences: tuple[str, ...]
 
+    @property
+    def text(self) -> str:
+        """All of it."""
+        return " ".join((self.title, *self.sentences))
+
 
 @dataclass(frozen=True, slots=True)
 class Reading:

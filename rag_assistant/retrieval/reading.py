@@ -11,7 +11,8 @@ from dataclasses import replace
 
 from rag_assistant.evidence.answerability import confidence, logit
 from rag_assistant.evidence.base import PaperEvidence
-from rag_assistant.reader.base import Abstract, Reader
+from rag_assistant.questions.names import spelt_as
+from rag_assistant.reader.base import Abstract, Reader, Reading
 
 READ = 6
 """How many papers are read for a question at first; as many again where none of them surely answers."""
@@ -36,13 +37,18 @@ def candidates(papers: Sequence[PaperEvidence], most: int) -> list[PaperEvidence
 
 
 def read(reader: Reader, question: str, papers: Sequence[PaperEvidence]) -> list[PaperEvidence]:
-    """The papers in their order, each with what the reader makes of it."""
+    """The papers in their order, each with what the reader makes of it, asked with the paper's spelling of names."""
     abstracts = [
         Abstract(paper.hit.paper.title, tuple(sentence.passage.text for sentence in paper.sentences))
         for paper in papers
     ]
-    readings = reader.read(question, abstracts)
-    return [replace(paper, reading=reading) for paper, reading in zip(papers, readings, strict=True)]
+    by_wording: dict[str, list[int]] = {}
+    for at, abstract in enumerate(abstracts):
+        by_wording.setdefault(spelt_as(question, abstract.text), []).append(at)
+    readings: dict[int, Reading] = {}
+    for wording, places in by_wording.items():
+        readings |= zip(places, reader.read(wording, [abstracts[at] for at in places]), strict=True)
+    return [replace(paper, reading=readings[at]) for at, paper in enumerate(papers)]
 
 
 def read_and_ranked(

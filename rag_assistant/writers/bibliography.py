@@ -144,6 +144,9 @@ def _records(records: RecordQuery, evidence: Evidence) -> Iterator[Piece]:
     if records.order is not None:
         fields.append("count" if records.order.endswith("authors") else "year")
     yield Matched(len(fit))
+    if not fields:
+        yield from _all(papers)
+        return
     yield Frame(f"{len(fit)} of {len(papers)} {'paper' if len(papers) == 1 else 'papers'}:")
     rows = [index for index, paper in enumerate(papers) if paper.id in fit]
     for index in rows[:MAX_LISTED]:
@@ -153,6 +156,16 @@ def _records(records: RecordQuery, evidence: Evidence) -> Iterator[Piece]:
             yield Draft(told[0], (Label(index),), "bibliography", told[1])
     if len(rows) > MAX_LISTED:
         yield Frame(f"\n\nThe other {len(rows) - MAX_LISTED} are left out here.")
+
+
+def _all(papers: Sequence[Paper]) -> Iterator[Piece]:
+    yield Frame("There is 1 paper:" if len(papers) == 1 else f"There are {len(papers)} papers:")
+    for index, paper in enumerate(papers[:MAX_LISTED]):
+        yield Frame("\n- ")
+        yield Draft(f"“{paper.title}”.", (Label(index),), "bibliography", ("title",))
+    if len(papers) > MAX_LISTED:
+        more = f"The other {len(papers) - MAX_LISTED} are left out here; `rag-assistant papers` lists them all."
+        yield Frame(f"\n\n{more}")
 
 
 def _without(topic: str, evidence: Evidence) -> Iterator[Piece]:

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from rag_assistant.drafts import Draft, Frame, Label, Missing, PartialSentence, Piece, Refusal, Withdrawn
+from rag_assistant.escapes import without_escapes
 from rag_assistant.evidence.base import Evidence
 from rag_assistant.grounding.attribution import quoted, resolve
 from rag_assistant.sentences import sentence_spans
@@ -116,7 +117,7 @@ class Reply:
             self._append(word[start:])
 
     def _append(self, text: str) -> None:
-        visible = "".join(c for c in text if c in "\n\t" or unicodedata.category(c)[0] != "C")
+        visible = "".join(c for c in without_escapes(text) if c in "\n\t" or unicodedata.category(c)[0] != "C")
         self.empty = self.empty and not visible.strip()
         self._text += visible
 

@@ -205,6 +205,12 @@ def test_the_bibliography(assistant: Assistant, question: str, paper: str, said:
     assert answer.citations[0].quotes == ()
 
 
+def test_what_works_had_suggested_is_no_list(assistant: Assistant) -> None:
+    answer = assistant.ask("What had recent works suggested about decentralization?")
+    assert (answer.status, answer.matched) == ("answered", None)
+    assert answer.text.startswith("The obtained results overhaul a series of recent works that suggested")
+
+
 def test_a_count_of_the_corpus_is_frame_text(assistant: Assistant) -> None:
     answer = assistant.ask("How many papers are there?")
     assert (answer.status, answer.text, answer.statements) == ("answered", "There are 19 papers.", ())

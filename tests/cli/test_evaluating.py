@@ -220,6 +220,25 @@ def test_a_terminal_sees_a_bar_and_tables(base: Path, built: Path, tmp_path: Pat
     assert "false_refusal" in report
 
 
+def test_probes_of_follow_ups_are_counted_apart(rag: Run) -> None:
+    chosen = Dataset.load().select(categories=("follow_up",), limit=4)
+    probes = 2 * sum(case.answerable and bool(case.history) for case in chosen)
+    assert probes
+    done = rag("eval", "run", "-v", "--category", "follow_up", "--limit", "4", "--out", "run")
+    assert done.code == 0, done.err
+    assert f"asking 4 questions and {probes} probes ({4 + probes})" in done.err
+    assert "\n4 questions, " in done.out
+    assert f"\n{probes} probes: follow-ups asked again" in done.out
+    assert f"- probes: {probes}, follow-ups" in rag("eval", "show", "run").out
+    shown = rag("eval", "show", "--json", "run").json
+    assert (shown["questions"], shown["probes"]) == (4, probes)
+    assert f"(and {probes_of_the_set()} probes" in (Path(__file__).parents[2] / "README.md").read_text("utf-8")
+
+
+def probes_of_the_set() -> int:
+    return 2 * sum(case.category == "follow_up" and case.answerable and bool(case.history) for case in Dataset.load())
+
+
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [

@@ -72,6 +72,7 @@ def grounded(text: str) -> Grounder:
 RIGHT = {
     "label before the stop": "PPO outperforms DPO in all three benchmarks [1.s4].",
     "label after the stop": "PPO outperforms DPO in all three benchmarks. [1.s4] CTMA is robust to them. [2.s2]",
+    "styled for a terminal": "PPO outperforms \x1b[1mDPO\x1b[0m in all three benchmarks [1.s4]\x1b[0m.",
     "label glued": "PPO outperforms DPO in all three benchmarks.[1.s4] DPO has fundamental limitations[1.s2].",
     "paper only": "PPO outperforms DPO in all three benchmarks [1].",
     "paper only, two": "PPO outperforms DPO in all three benchmarks [1]. CTMA is robust to arbitrary updates [2].",

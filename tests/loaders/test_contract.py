@@ -32,7 +32,7 @@ RECORD: Record = {
 }
 
 # Not the control characters: a file with many is no text.
-PRINTED = st.characters(exclude_categories=["Cs", "Cc"], include_characters="\n\t\r\x1b")
+PRINTED = st.characters(exclude_categories=["Cs", "Cc"], include_characters="\n\t\r")
 
 each_form = pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
 
@@ -128,6 +128,26 @@ def test_one_broken_byte_in_utf_8_spoils_nothing_else(form: Form, tmp_path: Path
 def test_nul_becomes_the_replacement_character(form: Form, tmp_path: Path) -> None:
     text = form.write([{**RECORD, "abstract": "A NUL\x00 stands in this abstract. It is open."}])
     assert abstracts(load_papers(write(tmp_path, form, text))) == ["A NUL\ufffd stands in this abstract. It is open."]
+
+
+@each_form
+@pytest.mark.parametrize(
+    "name",
+    [
+        "\x1b[31mCTMA\x1b[0m",
+        "C\x1b[38;5;9mTM\x1b[0mA\x1b[K",
+        "\x9b1mCTMA\x9b0m",
+        "\x1b]0;a title\x07CTMA",
+        "\x1b]8;;https://example.org\x1b\\CTMA\x1b]8;;\x1b\\",
+        "\x1bP1$r0m\x1b\\CTMA\x1b(B",
+    ],
+    ids=["colour", "colours within", "one byte", "window title", "link", "strings"],
+)
+def test_escape_sequences_go_as_a_whole(form: Form, name: str, tmp_path: Path) -> None:
+    record = {**RECORD, "title": f"On {name}", "abstract": f"We show that {name} is robust. It is open."}
+    (paper,) = load_papers(write(tmp_path, form, form.write([record]))).papers
+    assert paper.abstract == "We show that CTMA is robust. It is open."
+    assert form.abstract_only or paper.title == "On CTMA"
 
 
 @each_form
