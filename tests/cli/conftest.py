@@ -47,12 +47,9 @@ def run_command(
 
 
 @pytest.fixture(scope="session")
-def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def built(bundled_index: Path) -> Path:
     """The index of the bundled corpus; tests read it only."""
-    folder = tmp_path_factory.mktemp("bundled")
-    done = run_command("index", "--index", folder / "index", cwd=folder)
-    assert done.code == 0, done.err
-    return folder / "index"
+    return bundled_index
 
 
 @pytest.fixture

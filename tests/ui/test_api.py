@@ -26,8 +26,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def url(folder: Path) -> Iterator[str]:
-    with served(folder) as address:
+def url(folder: Path, bundled_index: Path) -> Iterator[str]:
+    with served(folder, index=bundled_index) as address:
         yield address
 
 
