@@ -9,10 +9,12 @@ import signal
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
+from filelock import FileLock
 
 if TYPE_CHECKING:
     from rag_assistant import Assistant
@@ -89,10 +91,57 @@ def offline_attempts() -> Callable[[], str]:
     return attempts
 
 
+_READINGS: dict[Any, Any] = {}
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _one_model() -> Iterator[None]:
+    """What takes longest is done once for all that this process opens: the embedder's network is loaded once, and the
+    reader reads a question against an abstract once, since the same input gives the same output."""
+    from rag_assistant.embedders import minilm
+    from rag_assistant.reader import trained
+
+    class Remembering(trained.TrainedReader):
+        def _reading(self, abstract: Any, asked: list[list[int]]) -> Any:
+            key = abstract, tuple(map(tuple, asked))
+            if key not in _READINGS:
+                _READINGS[key] = super()._reading(abstract, asked)
+            return _READINGS[key]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(minilm, "_session", cache(minilm._session))
+        patch.setattr(minilm, "_tokenizer", cache(minilm._tokenizer))
+        patch.setattr(trained, "TrainedReader", Remembering)
+        yield
+
+
+@pytest.fixture
+def unread() -> Callable[[], None]:
+    """Makes the reader read anew."""
+    return _READINGS.clear
+
+
 @pytest.fixture(scope="session")
-def assistant(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Assistant]:
+def bundled_index(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An index of the bundled corpus, which one worker makes for all; it is copied, or read only."""
+    from rag_assistant import Assistant
+
+    base = tmp_path_factory.getbasetemp()
+    made = (base.parent if os.environ.get("PYTEST_XDIST_WORKER") else base) / "made once" / "index"
+    with FileLock(f"{made.parent}.lock"):
+        if not (made / "CURRENT").exists():
+            Assistant.open(made).close()
+    own = tmp_path_factory.mktemp("bundled") / "index"
+    shutil.copytree(made, own)
+    return own
+
+
+@pytest.fixture(scope="session")
+def assistant(bundled_index: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Assistant]:
     """One assistant over the bundled corpus; tests read it only."""
     from rag_assistant import Assistant
 
-    with Assistant.open(tmp_path_factory.mktemp("assistant") / "index", corpus=ROOT / "corpus") as opened:
+    own = tmp_path_factory.mktemp("assistant") / "index"
+    shutil.copytree(bundled_index, own)
+    with Assistant.open(own, corpus=ROOT / "corpus") as opened:
         yield opened

@@ -64,12 +64,12 @@ def required() -> bool:
 
 
 @pytest.fixture(scope="session")
-def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def url(bundled_index: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The page over the bundled papers, with backends to choose from: the tests' own, and two that can't answer."""
     names = [*(f"tests.browser.backends:{name}" for name in BACKENDS), "openai", "openai-like=llama3.2"]
     offers = [flag for name in names for flag in ("--offer", name)]
     nobody = {"RAG_BASE_URL": f"http://127.0.0.1:{free_port()}/v1"}
-    with served(tmp_path_factory.mktemp("ui"), *offers, env=nobody) as address:
+    with served(tmp_path_factory.mktemp("ui"), *offers, index=bundled_index, env=nobody) as address:
         yield address
 
 

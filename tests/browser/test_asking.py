@@ -94,9 +94,9 @@ def test_editing_and_retrying_replace_what_came_after(page: Any) -> None:
     assert page.locator("#conversation .turn").count() == 1
 
 
-def test_chats_outlive_a_reload_and_a_restart(context: Any, tmp_path: Path) -> None:
+def test_chats_outlive_a_reload_and_a_restart(context: Any, bundled_index: Path, tmp_path: Path) -> None:
     port = free_port()
-    with served(tmp_path, port=port) as url:
+    with served(tmp_path, index=bundled_index, port=port) as url:
         page = opened(context, url)
         ask(page, DPO)
         page.locator("[data-do=feedback][data-value=up]").click()

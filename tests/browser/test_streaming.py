@@ -126,8 +126,11 @@ def test_a_draft_that_fails_its_check_can_be_looked_at(page: Any, seen: Seen) ->
     assert seen.nothing(), seen
 
 
-def test_one_too_many_is_told_that_it_is_busy_and_can_ask_again(context: Any, tmp_path: Path) -> None:
-    with served(tmp_path, "--running", "1", "--waiting", "0", "--offer", "tests.browser.backends:Slow") as url:
+def test_one_too_many_is_told_that_it_is_busy_and_can_ask_again(
+    context: Any, bundled_index: Path, tmp_path: Path
+) -> None:
+    flags = ("--running", "1", "--waiting", "0", "--offer", "tests.browser.backends:Slow")
+    with served(tmp_path, *flags, index=bundled_index) as url:
         first, second = opened(context, url), opened(context, url)
         choose_backend(first, "tests.browser.backends:Slow")
         first.fill("#question", DPO)

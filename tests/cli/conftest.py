@@ -1,11 +1,12 @@
-"""The command as a user runs it: another process, its own folder, the network shut."""
+"""The command as a user runs it: another process, its own folder, the network shut.
+
+:func:`run_command` and the fixtures fork it off a process that has its imports; ``COMMAND`` starts one of its own.
+"""
 
 from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +14,9 @@ from typing import Any
 
 import pytest
 
-COMMAND = (sys.executable, "-m", "rag_assistant.cli")
+from tests.forks import COMMAND, run
+
+__all__ = ["COMMAND", "Result", "Run", "run_command"]
 Run = Callable[..., "Result"]
 
 
@@ -30,25 +33,23 @@ class Result:
         return json.loads(self.out)
 
 
-def run_command(*arguments: object, cwd: Path, stdin: str | bytes = "", **environment: str) -> Result:
-    done = subprocess.run(
-        [*COMMAND, *map(str, arguments)],
+def run_command(
+    *arguments: object, cwd: Path, stdin: str | bytes = "", before: tuple[str, ...] = (), **environment: str
+) -> Result:
+    done = run(
+        [str(argument) for argument in arguments],
         cwd=cwd,
-        input=stdin.encode() if isinstance(stdin, str) else stdin,
-        capture_output=True,
-        env={**os.environ, **environment},
-        timeout=180,
+        environment={**os.environ, **environment},
+        stdin=stdin.encode() if isinstance(stdin, str) else stdin,
+        before=before,
     )
     return Result(done.returncode, done.stdout.decode(), done.stderr.decode())
 
 
 @pytest.fixture(scope="session")
-def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def built(bundled_index: Path) -> Path:
     """The index of the bundled corpus; tests read it only."""
-    folder = tmp_path_factory.mktemp("bundled")
-    done = run_command("index", "--index", folder / "index", cwd=folder)
-    assert done.code == 0, done.err
-    return folder / "index"
+    return bundled_index
 
 
 @pytest.fixture

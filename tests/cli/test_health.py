@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.backends.chat_server import Script, serving
-from tests.cli.conftest import COMMAND, Result, Run
+from tests.cli.conftest import Result, Run, run_command
 
 
 def _check(told: dict[str, object], name: str) -> dict[str, str]:
@@ -113,10 +113,7 @@ def as_a_user(tmp_path: Path) -> Run:
         before = _AS_A_USER
 
     def run(*arguments: object) -> Result:
-        command = [*before, *COMMAND, *map(str, arguments)]
-        environment = {**os.environ, "RAG_INDEX": str(tmp_path / "index")}
-        done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
-        return Result(done.returncode, done.stdout, done.stderr)
+        return run_command(*arguments, cwd=tmp_path, before=before, RAG_INDEX=str(tmp_path / "index"))
 
     return run
 

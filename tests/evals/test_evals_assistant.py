@@ -1,6 +1,6 @@
 """The harness on the assistant itself: what holds for every answer, and that a worse assistant doesn't get through."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,12 +10,6 @@ from rag_assistant import Assistant
 from rag_assistant.bundled import bundled
 from rag_assistant.evals import Dataset, Run, compare_runs, evaluate, load_run, write_baseline
 from rag_assistant.types import Answer, Turn
-
-
-@pytest.fixture(scope="module")
-def assistant(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Assistant]:
-    with Assistant.open(index=tmp_path_factory.mktemp("index"), corpus=bundled("corpus")) as opened:
-        yield opened
 
 
 @pytest.fixture(scope="module")
@@ -61,7 +55,10 @@ def test_no_question_fails_and_every_quote_and_marker_holds(run: Run, questions:
         assert [row.id for row in run.main if row.scores.get(name, 1.0) < 1.0] == []
 
 
-def test_the_same_assistant_gives_the_same_rows(assistant: Assistant, run: Run, questions: Dataset) -> None:
+def test_the_same_assistant_gives_the_same_rows(
+    assistant: Assistant, run: Run, questions: Dataset, unread: Callable[[], None]
+) -> None:
+    unread()
     few = questions.select(limit=12)
     again = {row.id: row for row in evaluate(assistant, few).main}
     first = {row.id: row for row in run.main}

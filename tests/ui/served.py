@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import socket
 import subprocess
 import sys
@@ -20,9 +21,16 @@ _START = 60.0
 
 @contextmanager
 def served(
-    folder: Path, *flags: str, corpus: Path = CORPUS, port: int | None = None, env: Mapping[str, str] | None = None
+    folder: Path,
+    *flags: str,
+    index: Path | None = None,
+    corpus: Path = CORPUS,
+    port: int | None = None,
+    env: Mapping[str, str] | None = None,
 ) -> Iterator[str]:
-    """The address of ``rag-assistant ui`` with an index in ``folder``."""
+    """The address of ``rag-assistant ui`` with an index in ``folder``: a copy of ``index``, else what it makes."""
+    if index is not None:
+        shutil.copytree(index, folder / "index")
     port = port or free_port()
     command = [sys.executable, "-m", "rag_assistant.cli", "ui", "--port", str(port), "--index", str(folder / "index")]
     settings = {"RAG_CORPUS": str(corpus), "OMP_NUM_THREADS": "1", **(env or {})}

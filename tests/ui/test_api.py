@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from tests.forks import run
 from tests.ui.served import CORPUS, ROOT, served
 
 DPO = "Does DPO keep its advantage when the true reward is not realizable?"
@@ -25,8 +26,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def url(folder: Path) -> Iterator[str]:
-    with served(folder) as address:
+def url(folder: Path, bundled_index: Path) -> Iterator[str]:
+    with served(folder, index=bundled_index) as address:
         yield address
 
 
@@ -56,10 +57,8 @@ def _status(url: str, path: str, body: bytes | None = None) -> int:
 def test_ask_gives_what_the_command_line_gives(url: str, folder: Path) -> None:
     kind, data = _call(url, "ask", question=DPO)
     assert kind == "complete"
-    command = [sys.executable, "-m", "rag_assistant.cli", "ask", "--json", "--index", str(folder / "index"), DPO]
-    printed = subprocess.run(
-        command, cwd=ROOT, env={**os.environ, "RAG_CORPUS": str(CORPUS)}, capture_output=True, text=True, check=True
-    )
+    environment = {**os.environ, "RAG_CORPUS": str(CORPUS)}
+    printed = run(["ask", "--json", "--index", str(folder / "index"), DPO], cwd=ROOT, environment=environment)
     told = json.loads(printed.stdout)
     answer = data[0]
     for one in (answer, told):

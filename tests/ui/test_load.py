@@ -18,9 +18,9 @@ CHATS = 30
 
 
 @pytest.fixture(scope="module")
-def served_here(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path]]:
+def served_here(bundled_index: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path]]:
     folder = tmp_path_factory.mktemp("load")
-    with served(folder) as address:
+    with served(folder, index=bundled_index) as address:
         yield address, folder
 
 

@@ -81,10 +81,11 @@ _VARIABLES = {"RAG_UI_USER": "ada", "RAG_UI_PASSWORD": "secret"}
 
 
 @pytest.mark.parametrize("by_file", [True, False])
-def test_a_login_is_asked_for(tmp_path: Path, by_file: bool) -> None:
+def test_a_login_is_asked_for(tmp_path: Path, bundled_index: Path, by_file: bool) -> None:
     file = tmp_path / "login"
     file.write_text("ada:secret\n")
-    with served(tmp_path, *(["--login", str(file)] if by_file else []), env={} if by_file else _VARIABLES) as url:
+    flags = ["--login", str(file)] if by_file else []
+    with served(tmp_path, *flags, index=bundled_index, env={} if by_file else _VARIABLES) as url:
         for path in ("gradio_api/info", "config", "gradio_api/queue/join"):
             with pytest.raises(urllib.error.HTTPError) as refused:
                 urllib.request.urlopen(url + path, b"{}" if "join" in path else None, timeout=30)
