@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Iterable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
-from rag_assistant.drafts import Piece, Waiting
+from rag_assistant.drafts import Draft, Piece, Waiting
 from rag_assistant.models.budget import BudgetLedger
 from rag_assistant.models.caller import ModelCall
 from rag_assistant.types import Event, PromptEvent, StageEvent, Usage
@@ -51,7 +52,9 @@ class Call:
             yield self.prompt
         async with _closed(self.apieces()) as pieces:
             async for piece in pieces:
-                for event in self._told(piece):
+                # A sentence is read before it is told, which takes long enough to hold up other work.
+                told = self._told(piece)
+                for event in await asyncio.to_thread(list, told) if isinstance(piece, Draft) else told:
                     yield event
 
     def _told(self, piece: Piece) -> Iterable[Event]:

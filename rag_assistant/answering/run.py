@@ -84,6 +84,7 @@ class QuestionRun:
 
     def __post_init__(self) -> None:
         self._record = AnswerRecord(self.question, self.k, self.writer, self.fallback)
+        self._record.grounder.reader = self._before.reader = self.retriever.reader
         self._writers = Writers(self.writer, self.fallback, self.ledger, self._take)
         self._model = self.writer if isinstance(self.writer, GenerativeWriter) else None
 
@@ -199,7 +200,7 @@ class QuestionRun:
             sure = [chance for paper in evidence.papers[: self.k] if (chance := confidence(paper)) is not None]
             if sure:
                 self._record.confidences.append(max(sure))
-            if not self.retriever.judges:
+            if self.retriever.reader is None:
                 self._record.notices.append(UNJUDGED)
         if not is_english(form.text):
             self._record.notices += [] if self._model is not None else [NOT_ENGLISH]

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from rag_assistant.drafts import Draft, Frame, Label, Matched, Missing, PartialSentence, Piece
 from rag_assistant.evidence.base import Evidence
 from rag_assistant.grounding.support import SupportVerdict, check_abstract, check_bibliography
+from rag_assistant.reader.base import Abstract, Reader, Stance
 from rag_assistant.types import NO_CITATION, Citation, Paper, Quote, QuoteRef, Statement, Usage
 
 
@@ -18,6 +20,7 @@ class Grounder:
     """
 
     evidence: Evidence
+    reader: Reader | None = None
     text: str = ""
     statements: list[Statement] = field(default_factory=list)
     missing: list[str] = field(default_factory=list)
@@ -128,7 +131,23 @@ class Grounder:
         reporting = [quote.text for label, quote in quotes.items() if not self._orders(label)]
         if quotes and not reporting:
             return SupportVerdict("unsupported", "the cited words are an instruction, not a finding")
-        return check_abstract(draft.text, reporting, papers)
+        judge = None if self.reader is None else partial(self._stance, self.reader, labels)
+        return check_abstract(draft.text, reporting, papers, judge=judge)
+
+    def _stance(self, reader: Reader, labels: list[Label], statement: str) -> Stance:
+        """What the reader makes of a statement: against the whole abstract where one is cited, else against all the
+        sentences that are."""
+        cited = list(dict.fromkeys(label.paper for label in labels))
+        found = [self.evidence.papers[paper] for paper in cited]
+        if len(found) == 1:
+            sentences = [sentence for sentence in found[0].sentences if not sentence.orders]
+        else:
+            places = [(label.paper, label.sentence) for label in labels if label.sentence is not None]
+            told = (self.evidence.papers[paper].sentences[at] for paper, at in places)
+            sentences = [sentence for sentence in told if not sentence.orders]
+        title = "; ".join(paper.hit.paper.title for paper in found)
+        [stance] = reader.judge([statement], Abstract(title, tuple(one.passage.text for one in sentences)))
+        return stance
 
     def _orders(self, label: Label) -> bool:
         return label.sentence is not None and self.evidence.papers[label.paper].sentences[label.sentence].orders

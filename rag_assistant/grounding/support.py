@@ -1,15 +1,16 @@
-"""Whether a statement is supported by what it cites, decided in code.
+"""Whether a statement is supported by what it cites.
 
 A statement that repeats its quote word for word is supported. Otherwise what stands in quotation marks, its numbers
-with their units, its names, its polarity and who does what to whom must all be those of the quotes, and enough of its
-content words must stand there. Numbers and names never pass on likeness.
+with their units, its names, its polarity and who does what to whom must all be those of the quotes, which code decides:
+numbers and names never pass on likeness. Whether the abstract then says what the statement says is the reader's to
+judge; without a reader enough of the statement's content words must stand in the quotes.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from rag_assistant.drafts import Draft
@@ -21,6 +22,7 @@ from rag_assistant.grounding.roles import exchange
 from rag_assistant.grounding.stems import stem
 from rag_assistant.questions.form import ASKING_WORDS, STOP_WORDS, is_acronym
 from rag_assistant.questions.names import with_number
+from rag_assistant.reader.base import Stance
 from rag_assistant.types import Paper, Support
 
 MIN_WORD_RECALL = 0.65
@@ -32,6 +34,13 @@ On AttributionBench's dev split (Li et al. 2024, 1,198 claims) all checks togeth
 the words of abstracts, as prompts ask for, lie above.
 ``python -m benchmarks.grounding --claims FILE`` prints the curve.
 """
+
+SUPPORTED, SUPPORTED_IN_ITS_WORDS = 0.45, 0.25
+"""From this probability on, of the reader, a statement is supported: the lower one where enough of its words stand in
+the quotes. Chosen on the 278 statements over papers that the reader wasn't trained on: with the checks in code 32% of
+the true ones are lost and 76% of the false ones caught; with words instead of the reader 44% and 77%."""
+SAYS_OTHERWISE = "the cited abstract says otherwise"
+SAYS_NOTHING = "the cited words don't say this"
 
 MIN_OWN_RECALL = 0.5
 """The share that must stand in the quotes themselves: a title may name what a quote calls "it", but where it says most
@@ -81,7 +90,12 @@ class SupportVerdict:
 
 
 def check_abstract(
-    statement: str, quotes: Sequence[str], papers: Sequence[Paper] = (), *, least: float = MIN_WORD_RECALL
+    statement: str,
+    quotes: Sequence[str],
+    papers: Sequence[Paper] = (),
+    *,
+    least: float = MIN_WORD_RECALL,
+    judge: Callable[[str], Stance] | None = None,
 ) -> SupportVerdict:
     """Checks a statement against the verbatim quotes it cites.
 
@@ -90,7 +104,8 @@ def check_abstract(
         quotes: The sentences it cites.
         papers: The papers these stand in. What a quote calls "it" or "our method" a statement may call by its name:
             names may also come from a paper's title and authors, and from its abstract where a quote refers back.
-        least: The share of its content words that must stand in the quotes or titles.
+        least: The share of its content words that must stand in the quotes or titles, where nothing judges it.
+        judge: Says how likely what is cited supports or contradicts a statement.
     """
     if not quotes:
         return SupportVerdict("unsupported", "no words of the abstract are cited")
@@ -120,9 +135,14 @@ def check_abstract(
     exchanged = exchange(with_short_names(statement, sources), [with_short_names(quote, sources) for quote in quotes])
     if exchanged:
         return SupportVerdict("unsupported", exchanged)
-    if not has_the_words(statement, quotes, papers, least=least):
-        return SupportVerdict("unsupported", "the cited words don't say this")
-    return SupportVerdict("supported")
+    worded = has_the_words(statement, quotes, papers, least=least)
+    if judge is None:
+        return SupportVerdict("supported") if worded else SupportVerdict("unsupported", SAYS_NOTHING)
+    stance = judge(statement)
+    if stance.supported >= (SUPPORTED_IN_ITS_WORDS if worded else SUPPORTED):
+        return SupportVerdict("supported")
+    denied = stance.contradicted > stance.unsaid
+    return SupportVerdict("unsupported", SAYS_OTHERWISE if denied else SAYS_NOTHING)
 
 
 def repeats(statement: str, quotes: Sequence[str]) -> bool:

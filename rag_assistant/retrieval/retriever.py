@@ -99,9 +99,9 @@ class Retriever:
         return Evidence(words, self._top(query, scores, k), considered, corrections)
 
     @property
-    def judges(self) -> bool:
-        """Whether a reader judges what is found."""
-        return self._reader is not None
+    def reader(self) -> Reader | None:
+        """What judges what is found, and what is said of it."""
+        return self._reader
 
     def _top(self, query: Query, scores: Scores, k: int) -> tuple[PaperEvidence, ...]:
         reader = self._reader if query.judged else None

@@ -81,7 +81,7 @@ def test_a_paper_without_sentences_says_nothing() -> None:
             Refusal("not_in_abstracts", ("GPUs",)),
             (FIRST, SECOND),
             19,
-            [FIRST.title, "GPUs", f"Nearest: “{SECOND.title}”"],
+            [FIRST.title, f"Nearest: “{SECOND.title}”"],
         ),
         (Refusal("clarify"), (FIRST,), 19, ["can't tell"]),
         (Refusal("clarify", message="Which one?"), (FIRST,), 19, ["Which one?"]),
