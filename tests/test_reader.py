@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import threading
+from collections.abc import Sequence
 from importlib.resources import files
 from pathlib import Path
 
@@ -75,8 +76,8 @@ def test_one_by_one_is_the_same_as_together(reader: TrainedReader) -> None:
     together = reader.judge(statements, COATING)
     alone = [reader.judge([statement], COATING)[0] for statement in statements]
     for one, other in zip(together, alone, strict=True):
-        assert one.supported == pytest.approx(other.supported, abs=0.05)
-        assert one.sentences == pytest.approx(other.sentences, abs=0.05)
+        assert one.supported == pytest.approx(other.supported, abs=0.08)
+        assert one.sentences == pytest.approx(other.sentences, abs=0.08)
 
 
 def test_threads_get_what_one_alone_gets(reader: TrainedReader) -> None:
@@ -132,6 +133,13 @@ def test_other_weights_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "pip install" in caught.value.hint
 
 
+def calibrated(chances: Sequence[float]) -> list[float]:
+    """A stance as the reader gives it, of the probabilities that the network itself gives."""
+    shifts = zip(chances, trained.STANCE_SHIFT, strict=True)
+    weights = [math.exp(trained.STANCE_SCALE * math.log(max(chance, 1e-6)) + shift) for chance, shift in shifts]
+    return [weight / sum(weights) for weight in weights]
+
+
 def test_eight_bits_say_what_the_trained_weights_said(reader: TrainedReader) -> None:
     """Of every bundled abstract; the stored values are those of ``training.export --check``."""
     papers = {paper.id: paper for paper in load_papers(ROOT / "corpus").papers}
@@ -146,7 +154,9 @@ def test_eight_bits_say_what_the_trained_weights_said(reader: TrainedReader) -> 
         off += [one - logistic(other) for one, other in zip(reading.sentences, row["sentences"], strict=True)]
         off += [
             one - other
-            for one, other in zip((stance.supported, stance.contradicted, stance.unsaid), row["stance"], strict=True)
+            for one, other in zip(
+                (stance.supported, stance.contradicted, stance.unsaid), calibrated(row["stance"]), strict=True
+            )
         ]
     assert len(rows) == 3 * len(papers)
     assert sum(map(abs, off)) / len(off) < 0.02

@@ -3,7 +3,8 @@
     python -m training.calibrate --icml icml2024.jsonl --scifact corpus.jsonl --index FOLDER
 
 FOLDER is an index that holds the held-out papers of icml2024.jsonl; the questions are those on these. What it prints
-goes into ``retrieval/reading.py`` and ``grounding/gate.py``. Calibration is checked by cross-validation over papers.
+goes into ``retrieval/reading.py`` and ``evidence/answerability.py``. Calibration is checked by cross-validation over
+papers.
 """
 
 from __future__ import annotations

