@@ -161,9 +161,9 @@ def test_a_statement_said_again_is_read_once_and_other_questions_stay(assistant:
 ODD = {
     "empty": "",
     "space": " \t\n\u3000",
-    "long": "Which method is robust against Byzantine workers? " * 1000,
+    "long": "".join(f"Which method is robust against {number} Byzantine workers? " for number in range(1000)),
     "one long word": "a" * 50_000,
-    "long without end": "robust learning " * 3_200,
+    "long without end": " ".join(f"robust learning {number}" for number in range(3_200)),
     "surrogates": "What is \ud800CTMA\udfff?",
     "control": "What\x00 is\x07 \x1bCTMA\x7f?\r\n",
     "escapes": "\x1b[31mWhat is CTMA\x1b[0m?",

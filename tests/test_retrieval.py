@@ -46,11 +46,7 @@ def test_exact_terms_find_their_paper(assistant: Assistant, question: str, paper
         ("classifiers for imbalanced data where some classes are rare", "gao24s"),
         ("editing hidden activations to change what a chatbot writes", "singh24d"),
         ("learned penalties for reconstructing images from measurements", "shumaylov24a"),
-        pytest.param(
-            "malicious participants in collaborative training across devices",
-            "allouah24a",
-            marks=pytest.mark.xfail(reason="found fourth", strict=True),
-        ),
+        ("malicious participants in collaborative training across devices", "allouah24a"),
     ],
 )
 def test_other_words_find_their_paper(assistant: Assistant, question: str, paper: str) -> None:

@@ -345,7 +345,7 @@ class OnDisA:
         return Reading(chance, tuple(chance for _ in abstract.sentences))
 
     def judge(self, statements: Sequence[str], abstract: Abstract) -> list[Stance]:
-        return [Stance(0.0, 0.0, 1.0, tuple(0.0 for _ in abstract.sentences)) for _ in statements]
+        return [Stance(1.0, 0.0, 0.0, tuple(0.0 for _ in abstract.sentences)) for _ in statements]
 
 
 def test_a_true_answer_to_another_question_is_withheld(opened: Open, server: Script) -> None:
