@@ -76,8 +76,8 @@ def test_one_by_one_is_the_same_as_together(reader: TrainedReader) -> None:
     together = reader.judge(statements, COATING)
     alone = [reader.judge([statement], COATING)[0] for statement in statements]
     for one, other in zip(together, alone, strict=True):
-        assert one.supported == pytest.approx(other.supported, abs=0.08)
-        assert one.sentences == pytest.approx(other.sentences, abs=0.08)
+        assert one.supported == pytest.approx(other.supported, abs=1e-6)
+        assert one.sentences == pytest.approx(other.sentences, abs=1e-6)
 
 
 def test_threads_get_what_one_alone_gets(reader: TrainedReader) -> None:

@@ -202,10 +202,8 @@ class QuestionRun:
                 self._record.confidences.append(max(sure))
             if self.retriever.reader is None:
                 self._record.notices.append(UNJUDGED)
-        if not is_english(form.text):
-            self._record.notices += [] if self._model is not None else [NOT_ENGLISH]
-            self._record.grounder.evidence = evidence
-            return form, evidence
+        if self._model is None and not is_english(form.text):
+            self._record.notices.append(NOT_ENGLISH)
         corrections = evidence.corrections
         self._record.notices += [f"Read “{wrong}” as “{right}”." for wrong, right in corrections.made.items()]
         self._record.notices += [

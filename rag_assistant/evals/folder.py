@@ -16,6 +16,7 @@ from typing import Any
 from rag_assistant.errors import InputError, LoadError, is_out_of_space
 from rag_assistant.evals.rows import MAIN, Row
 
+_PLACES = frozenset({"index", "corpus", "prompts"})
 HEADER, ROWS, TIMINGS, REPORT = "run.json", "rows.jsonl", "timings.jsonl", "report.md"
 
 
@@ -178,10 +179,17 @@ def write_baseline(run: Run, path: Path | str) -> None:
     rows: Sequence[str] = [
         json.dumps(row.to_dict(with_answer=False), ensure_ascii=False, sort_keys=True) for row in run.main
     ]
-    # The command names folders of the machine it ran on.
-    kept = {name: value for name, value in run.header.items() if name != "command"}
+    kept = _without_places(run.header)
     header = json.dumps(kept, ensure_ascii=False, sort_keys=True)
     write_whole(Path(path), '{"header": ' + header + ',\n"rows": [\n' + ",\n".join(rows) + "\n]}\n")
+
+
+def _without_places(header: Mapping[str, Any]) -> dict[str, Any]:
+    """The header without what names folders of the machine it was made on: the command, and settings that are paths."""
+    system = dict(header.get("system", {}))
+    if "settings" in system:
+        system["settings"] = {**system["settings"], **dict.fromkeys(_PLACES & system["settings"].keys())}
+    return {name: value for name, value in {**header, "system": system}.items() if name != "command"}
 
 
 def write_whole(path: Path, text: str, *, hint: str = "free some space there, or name another place") -> None:

@@ -8,6 +8,7 @@ from difflib import SequenceMatcher, get_close_matches
 from functools import cache
 
 from rag_assistant.evidence.base import Corrections
+from rag_assistant.questions.language import is_english
 from rag_assistant.retrieval.background import is_common
 from rag_assistant.types import Paper
 
@@ -65,6 +66,8 @@ class Spelling:
             text: The question.
             occurs: Whether a word, in any inflection, occurs in a paper.
         """
+        if not is_english(text):  # its words are no misspelt English
+            return Corrections()
         unknown = [
             word
             for word in dict.fromkeys(_WORD.findall(text))

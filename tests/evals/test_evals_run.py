@@ -227,6 +227,8 @@ def test_what_is_no_run_is_refused(tmp_path: Path) -> None:
 def test_a_baseline_is_a_run_without_answers(small: Dataset, gold, tmp_path: Path) -> None:
     run = evaluate(gold, small)
     write_baseline(run, tmp_path / "baseline.json")
+    assert str(Path.cwd()) not in (tmp_path / "baseline.json").read_text()
+    assert str(tmp_path) not in (tmp_path / "baseline.json").read_text()
     kept = load_run(tmp_path / "baseline.json")
     assert [(row.id, dict(row.scores)) for row in kept.rows] == [(row.id, dict(row.scores)) for row in run.main]
     assert all(row.answer is None for row in kept.rows)
