@@ -37,8 +37,8 @@ the words of abstracts, as prompts ask for, lie above.
 
 SUPPORTED, SUPPORTED_IN_ITS_WORDS = 0.45, 0.2
 """From this probability on, of the reader, a statement is supported: the lower one where enough of its words stand in
-the quotes. Chosen on the 278 statements over papers that the reader wasn't trained on; ``python -m benchmarks.statements``
-prints what is lost and caught, with words instead of the reader beside it."""
+the quotes. Chosen on the 278 statements over papers that the reader wasn't trained on; what is lost and caught, with
+words instead of the reader beside it, is printed by ``python -m benchmarks.statements``."""
 SAYS_OTHERWISE = "the cited abstract says otherwise"
 SAYS_NOTHING = "the cited words don't say this"
 
