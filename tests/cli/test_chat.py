@@ -13,7 +13,12 @@ import subprocess
 import time
 from pathlib import Path
 
-from tests.cli.conftest import COMMAND, Run
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rag_assistant.cli.readable import readable
+from tests.cli.conftest import COMMAND, Run, run_command
 
 DPO = "Does DPO keep its advantage when the true reward is not realizable?"
 
@@ -163,6 +168,65 @@ def test_ask_at_a_terminal_has_links_and_wraps(built: Path, tmp_path: Path) -> N
     assert "Reward Model Learning vs. Direct Policy Optimization" in terminal.plain
     lines = [line.rstrip() for line in re.split(r"[\r\n]+", terminal.plain)]
     assert max(len(line) for line in lines if not line.startswith("note: ")) <= 80
+
+
+def test_formulas_and_emphasis_are_readable_at_a_terminal_and_verbatim_elsewhere(tmp_path: Path) -> None:
+    abstract = (
+        "We give ziggurats a rate of $O\\left(\\frac{1}{T^{2}}\\right)$ in the $\\ell_2$ norm for $\\mathsf{FedRo}$ by "
+        "**U**nified *building* with up to $30\\%$ less clay."
+    )
+    record = {"id": "z", "title": "Ziggurats of $K \\geq 3$ **levels**", "abstract": abstract}
+    (tmp_path / "z.jsonl").write_text(json.dumps(record))
+    assert run_command("index", "--index", "index", "z.jsonl", cwd=tmp_path).code == 0
+    question = ("ask", "--index", "index", "Which rate do ziggurats have?")
+    terminal = Terminal(*question, cwd=tmp_path)
+    assert terminal.wait() == 0
+    seen = " ".join(terminal.plain.split())
+    assert (
+        "We give ziggurats a rate of O(1/T²) in the ℓ₂ norm for FedRo by Unified building with up to 30% less" in seen
+    )
+    assert "Ziggurats of K ≥ 3 levels" in seen
+    assert not set("$\\*") & set(terminal.plain)
+    for form in ((), ("--markdown",)):
+        assert abstract in run_command(*question, *form, cwd=tmp_path).out
+    quoted = run_command(*question, "--json", cwd=tmp_path).json["citations"][0]["quotes"][0]["text"]
+    assert quoted == abstract
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        (r"$\mathcal{O}(\log{k}/k)$", "𝒪(log k/k)"),
+        (r"$\sum_{i=1}^n x_{ij}^2$", "∑ᵢ₌₁ⁿ xᵢⱼ²"),
+        (r"$\frac{a+b}{\sqrt{n}}$", "(a+b)/√n"),
+        (r"$n^{1/3}$ and $\|x\|_2$", "n^(1/3) and ‖x‖₂"),
+        (r"up to $\sim$$30\%$, $\hat{x}$, $\alpha$-stable", "up to ∼30%, x̂, α-stable"),
+        ("**UA**$^2$ of *x* and `code`", "UA² of x and code"),
+        (r"G\"odel, Erd\H{o}s, \emph{so}, ``it''", "Gödel, Erdős, so, “it”"),
+        (r"$\nosuchcommand{x}$ and $\sqrt[3]{x}$", r"$\nosuchcommand{x}$ and $\sqrt[3]{x}$"),
+        ("It costs $5 and $6; 2 * 3 * 4, x_1 and a*b [1]", "It costs $5 and $6; 2 * 3 * 4, x_1 and a*b [1]"),
+    ],
+)
+def test_what_is_made_of_tex_and_markdown(text: str, shown: str) -> None:
+    assert readable(text) == shown
+
+
+@settings(deadline=None, max_examples=150)
+@given(
+    st.lists(st.sampled_from(r"$ $ \frac { } ^ _ \sqrt \| \mathsf x 1 \( \) ** * ` \left( \H ~ % & # \\".split())).map(
+        "".join
+    )
+)
+def test_no_tex_breaks_the_display(text: str) -> None:
+    assert isinstance(readable(text), str)
+    assert isinstance(readable(f"${text}$"), str)
+
+
+def test_deep_tex_takes_no_time() -> None:
+    started = time.process_time()
+    for deep in ("^{" * 900, "\\frac{" * 300, "_" * 1900, "\\sqrt" * 380, "{" * 1900):
+        readable(f"${deep}x{'}' * deep.count('{')}$")
+    assert time.process_time() - started < 5
 
 
 def test_no_color_is_respected(built: Path, tmp_path: Path) -> None:
