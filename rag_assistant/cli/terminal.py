@@ -134,10 +134,17 @@ def show_verification(found: Verification) -> None:
             screen.print(_hanging("-", _paper_lines(paper)))
 
 
-def show_text(answer: Answer) -> None:
-    """The answer without its sources, and a blank line."""
+def show_in_short(answer: Answer) -> None:
+    """The answer, the cited papers that its text doesn't name, without their quotes, and a blank line."""
     screen = console()
     screen.print(_body(answer))
+    unnamed = [citation for citation in answer.citations if citation.paper.title not in answer.text]
+    if unnamed:
+        screen.print()
+    for citation in unnamed:
+        by = byline(citation.paper)
+        lines = [_linked(citation.paper), *([Text(by, style="dim")] if by else [])]
+        screen.print(_hanging(f"[{citation.number}]", lines))
     _nearest(screen, answer)
     screen.print()
 

@@ -87,7 +87,7 @@ class Terminal:
         """Reads until the text has come that often."""
         deadline = time.monotonic() + seconds
         while self.plain.count(text) < times and time.monotonic() < deadline:
-            if not self._read():
+            if not self._read(max(0.0, deadline - time.monotonic())):
                 break
         assert self.plain.count(text) >= times, self.seen
         return self.plain
@@ -98,6 +98,15 @@ class Terminal:
         What is typed before that can be lost: a Ctrl-D in a line that the terminal had already taken as text is none.
         """
         self.until("\n> ", times=count)
+
+    def press_ctrl_c(self, said: str, times: int) -> None:
+        """Ctrl-C once, pressed again only where it was missed."""
+        for _ in range(5):
+            os.killpg(self._process.pid, signal.SIGINT)
+            with contextlib.suppress(AssertionError):
+                self.until(said, times, seconds=3)
+                return
+        raise AssertionError(self.seen)
 
     def interrupt(self) -> None:
         """Ctrl-C, as often as a person would press it: readline misses one in the moment before it waits for a key."""
@@ -126,8 +135,8 @@ class Terminal:
         """What was seen, without the escapes that style it."""
         return re.sub(r"\x1b(\][^\x1b]*\x1b\\|\[[0-9;?]*[A-Za-z])", "", self.seen)
 
-    def _read(self) -> bool:
-        ready, _, _ = select.select([self._end], [], [], 120)
+    def _read(self, seconds: float = 120) -> bool:
+        ready, _, _ = select.select([self._end], [], [], seconds)
         try:
             data = os.read(self._end, 65536) if ready else b""
         except OSError:  # how Linux tells that the other end has gone
@@ -142,22 +151,71 @@ def test_a_conversation_at_a_terminal(built: Path, tmp_path: Path) -> None:
     terminal.at_prompt()
     terminal.send(f"{DPO}\n")
     terminal.at_prompt(2)
-    assert "[1]" in terminal.plain
+    told = " ".join(terminal.plain.split())
+    assert "[1] Reward Model Learning vs. Direct Policy Optimization: A Comparative Analysis" in told
+    assert "Andi Nika et al., ICML 2024" in told
+    assert "nika24a.html" not in terminal.plain
+    assert "“" not in terminal.plain
     terminal.send("/sources\n")
     terminal.at_prompt(3)
     assert "nika24a.html" in terminal.plain
+    assert "“Next, we analyze the setting" in terminal.plain
     terminal.send("\x04")
     assert terminal.wait() == 0
     assert "Traceback" not in terminal.seen
 
 
-def test_ctrl_c_at_the_prompt_leaves_with_one_line(built: Path, tmp_path: Path) -> None:
+def test_ctrl_c_at_the_prompt_clears_the_line_and_twice_leaves(built: Path, tmp_path: Path) -> None:
     terminal = Terminal("chat", "--index", str(built), cwd=tmp_path)
     terminal.at_prompt()
+    terminal.send("What is CT")
+    terminal.until("> What is CT")
+    terminal.press_ctrl_c("Ctrl-C once more leaves.", 1)
+    terminal.at_prompt(2)
+    terminal.send("/help\n")
+    terminal.at_prompt(3)
+    assert "/filter: which papers" in terminal.plain
+    terminal.press_ctrl_c("Ctrl-C once more leaves.", 2)  # not twice in a row
+    terminal.at_prompt(4)
     terminal.interrupt()
-    assert terminal.wait() == 130
-    assert terminal.plain.rstrip().endswith("interrupted")
+    assert terminal.wait() == 0
+    assert terminal.plain.rstrip().endswith("Left by Ctrl-C.")
     assert "Traceback" not in terminal.seen
+
+
+def test_filters_of_the_flags_and_of_the_chat(rag: Run) -> None:
+    lines = [
+        "/filter",
+        DPO,
+        "/filter author Nika, Im",
+        "/filter year 2024-",
+        DPO,
+        "/filter author",
+        "/filter year 2024-2020",
+        "/filter autor Nika",
+        "/filter id nika24a",
+        "/filter venue ICML",
+        "/filter clear",
+        DPO,
+    ]
+    done = rag("chat", "--json", "--id", "le-bars24a", "--year", "2020-", stdin="\n".join(lines))
+    assert done.code == 0, done.err
+    assert [json.loads(line)["considered"] for line in done.out.splitlines()] == [1, 0, 19]
+    told = done.err.splitlines()
+    assert told == [
+        "year 2020-; id le-bars24a: 1 of 19 papers",
+        "year 2020-; author Nika, Im; id le-bars24a: 0 of 19 papers",
+        "year 2024-; author Nika, Im; id le-bars24a: 0 of 19 papers",
+        "year 2024-; id le-bars24a: 1 of 19 papers",
+        "error: The years '2024-2020' end before they start.",
+        "hint: /filter year 2020-2024",
+        "error: There is no filter autor.",
+        "hint: did you mean author? /filter year, author, venue, id or clear",
+        "year 2024-; id nika24a: 1 of 19 papers",
+        "year 2024-; venue ICML; id nika24a: 1 of 19 papers",
+        "no filter: 19 papers",
+    ]
+    assert rag("chat", "--year", "next", stdin="").code == 1
 
 
 def test_ask_at_a_terminal_has_links_and_wraps(built: Path, tmp_path: Path) -> None:
