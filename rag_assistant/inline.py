@@ -86,6 +86,16 @@ def inline(text: str, *, marks: Sequence[Mark] = (), link: Linker | None = None,
     return "".join(_joined(_runs(text, sorted(cuts), made, gone, styled, marks)))
 
 
+def without_emphasis(text: str) -> str:
+    """The text without the marks of emphasis and without backslashes before what TeX acts on."""
+    opaque = protected_spans(text)
+    hidden, _ = _emphasis(text, opaque)
+    covered = {position for start, end in opaque for position in range(start, end)}
+    hidden += [match.span() for match in _ESCAPED.finditer(text) if match.start() not in covered]
+    gone = {position for start, end in hidden for position in range(start, end)}
+    return "".join(character for at, character in enumerate(text) if at not in gone)
+
+
 def settled(text: str) -> str:
     """The part of a text under way that won't look different once more of it is there.
 

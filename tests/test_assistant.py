@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import json
+import random
 import time
 from collections.abc import AsyncIterator, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -156,6 +158,51 @@ def test_a_statement_said_again_is_read_once_and_other_questions_stay(assistant:
     assert two.text == assistant.ask("What is CTMA? Who wrote MusicRL?").text
     assert assistant.ask("C vs C++ vs C#").standalone_question == "C vs C++ vs C#"
     assert assistant.ask("What is C++? What is C?").standalone_question == "What is C++? What is C?"
+
+
+class Repeating:
+    """A backend that tells the best paper's first sentence with two words exchanged."""
+
+    name, model = "repeating", ""
+
+    def stream(self, prompt: Prompt) -> Iterator[Piece]:
+        words = prompt.evidence.papers[0].sentences[0].passage.text.split(" ")
+        words[3:5] = reversed(words[3:5])
+        yield Draft(" ".join(words), (Label(0, 0),))
+
+    async def astream(self, prompt: Prompt) -> AsyncIterator[Piece]:
+        for piece in self.stream(prompt):
+            yield piece
+
+
+def test_a_sentence_of_two_thousand_words_takes_no_time(assistant: Assistant, tmp_path: Path) -> None:
+    choose = random.Random(3)
+    words = [word.strip(".,;:()") for paper in assistant.papers() for word in paper.abstract.split()]
+    long = " ".join(choose.choice(words) for _ in range(2000))
+    clauses = ", ".join(
+        f"ziggurat {n} beats {choose.choice(words)} and reduces {choose.choice(words)}" for n in range(300)
+    )
+    records = [
+        {"id": "words", "title": "On kangaroos", "abstract": f"We study kangaroos with {long}. They are fast."},
+        {"id": "clauses", "title": "On ziggurats", "abstract": f"We study ziggurats: {clauses}. They are old."},
+    ]
+    (tmp_path / "papers.jsonl").write_text("\n".join(map(json.dumps, records)))
+    with (
+        Assistant.open(tmp_path / "index", corpus=tmp_path / "papers.jsonl") as plain,
+        Assistant.open(tmp_path / "index", backend=Repeating()) as repeating,
+    ):
+        assistant.ask("What is kangarooo?")  # what is loaded at the first use
+        for asked in (plain, repeating):
+            for question in ("What are kangaroos studied with?", "Which ziggurat is old?", f"What are {long}?"):
+                assert _seconds(asked, question) < 2
+    for question in (f"What are {long}?", f"Kangaroos are {long}.", f"Does {clauses} hold?"):
+        assert _seconds(assistant, question) < 2
+
+
+def _seconds(assistant: Assistant, question: str) -> float:
+    started = time.process_time()
+    assistant.ask(question)
+    return time.process_time() - started
 
 
 ODD = {

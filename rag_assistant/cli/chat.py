@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
+from dataclasses import replace
 from difflib import get_close_matches
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -13,7 +15,7 @@ from rag_assistant.cli.asking import tell
 from rag_assistant.cli.command import command
 from rag_assistant.cli.session import drained, opened, watched
 from rag_assistant.cli.state import State, emit, emit_json, is_terminal, say
-from rag_assistant.errors import RagError
+from rag_assistant.errors import InputError, RagError
 from rag_assistant.render import annotated, source_text, to_text
 
 if TYPE_CHECKING:
@@ -22,26 +24,31 @@ if TYPE_CHECKING:
 
 HELP = {
     "/sources": "the papers behind the last answer, with the quoted words",
+    "/filter": "which papers are asked; /filter year 2020-2024 (author, venue, id) sets, /filter clear asks all",
     "/new": "start over: what was said before no longer counts",
     "/help": "this list",
-    "/quit": "leave; so does Ctrl-D",
+    "/quit": "leave; so does Ctrl-D, or Ctrl-C twice",
 }
+_FIELDS = {"year": "year", "author": "author", "venue": "venue", "id": "ids"}
 
 
 @command
 def chat(
     state: State,
     *,
+    papers: o.FilterOptions,
     flags: o.AnswerOptions,
     json: o.Json = False,
 ) -> None:
     """Ask one question after another; a follow-up may leave out what was said before."""
+    papers.filters()  # what is no filter is told before anything is loaded
     with opened(state, flags.settings()) as assistant:
-        conversation = Conversation(assistant, state, as_json=json)
+        conversation = Conversation(assistant, state, papers, as_json=json)
         if is_terminal(sys.stdin):
-            say(f"{len(assistant.papers()):,} papers. Ask, or /help.")
-        while (line := _next_line()) is not None and conversation.take(line.strip()):
-            pass
+            say(f"{conversation.reach()}. Ask, or /help.")
+        for line in _lines():
+            if not conversation.take(line.strip()):
+                break
     if conversation.failures and not is_terminal(sys.stdin):
         raise typer.Exit(1)
 
@@ -53,8 +60,9 @@ class Conversation:
         failures: How many questions ended in an error.
     """
 
-    def __init__(self, assistant: Assistant, state: State, *, as_json: bool = False) -> None:
+    def __init__(self, assistant: Assistant, state: State, chosen: o.FilterOptions, *, as_json: bool = False) -> None:
         self._assistant = assistant
+        self._chosen = chosen
         self._state = state
         self._json = as_json
         self._person = is_terminal(sys.stdout) and not as_json
@@ -74,6 +82,11 @@ class Conversation:
                 say(f"{command}: {meaning}")
         elif line == "/sources":
             self._sources()
+        elif line.split(" ")[0] == "/filter":
+            try:
+                self._filter(line.removeprefix("/filter").strip())
+            except RagError as error:
+                self._state.error(error)
         elif line.startswith("/") and " " not in line:
             close = get_close_matches(line, HELP, n=1)
             say(f"There is no command {line}" + (f"; did you mean {close[0]}?" if close else "; /help lists them."))
@@ -81,13 +94,36 @@ class Conversation:
             self._answer(line)
         return True
 
+    def reach(self) -> str:
+        """How many papers are asked, of how many."""
+        filters, every = self._chosen.filters(), len(self._assistant.papers())
+        asked = "" if filters is None else f"{len(self._assistant.papers(filters=filters)):,} of "
+        return f"{asked}{every:,} {'paper' if every == 1 else 'papers'}"
+
+    def _filter(self, asked: str) -> None:
+        """Sets a filter, clears one or all, and shows what holds."""
+        name, _, value = asked.partition(" ")
+        if name == "clear":
+            self._chosen = o.FilterOptions()
+        elif name in _FIELDS:
+            self._chosen = _with(self._chosen, name, value.strip())
+        elif name:
+            close = get_close_matches(name, [*_FIELDS, "clear"], n=1)
+            told = f"did you mean {close[0]}? " if close else ""
+            raise InputError(f"There is no filter {name}.", hint=f"{told}/filter year, author, venue, id or clear")
+        held = [(name, getattr(self._chosen, field)) for name, field in _FIELDS.items()]
+        told = "; ".join(
+            f"{name} {value if isinstance(value, str) else ', '.join(value)}" for name, value in held if value
+        )
+        say(f"{told or 'no filter'}: {self.reach()}")
+
     def _answer(self, question: str) -> None:
-        history = tuple(self._history)
+        history, filters = tuple(self._history), self._chosen.filters()
         try:
             if self._person:
-                answer = watched(self._assistant, question, history=history)
+                answer = watched(self._assistant, question, history=history, filters=filters)
             else:
-                answer = drained(self._state, self._assistant, question, history=history)
+                answer = drained(self._state, self._assistant, question, history=history, filters=filters)
         except RagError as error:
             self.failures += 1
             self._state.error(error)
@@ -106,9 +142,9 @@ class Conversation:
         if self._json:
             emit_json(answer.to_dict(), indent=None)
         elif self._person:
-            from rag_assistant.cli.terminal import show_text
+            from rag_assistant.cli.terminal import show_in_short
 
-            show_text(answer)
+            show_in_short(answer)
         elif answer.nearest:
             emit(to_text(answer), end="\n")
         else:
@@ -125,11 +161,53 @@ class Conversation:
             emit("\n".join(source_text(citation) for citation in self._last.citations), end="\n\n")
 
 
+def _with(chosen: o.FilterOptions, name: str, value: str) -> o.FilterOptions:
+    """The filters with one set, or without it where there is no value; commas part alternatives.
+
+    Raises:
+        InputError: The years are no range.
+    """
+    several = [part for part in map(str.strip, value.split(",")) if part]
+    given: dict[str, Any] = {_FIELDS[name]: (value if name == "year" else several) or None}
+    made = replace(chosen, **given)
+    try:
+        made.filters()
+    except InputError as error:
+        raise InputError(error.message, hint=error.hint.replace("--year", "/filter year")) from error
+    return made
+
+
+def _lines() -> Iterator[str]:
+    """The lines of stdin. At a prompt Ctrl-C clears the line, and ends them where it is pressed twice in a row."""
+    pressed = False
+    while True:
+        try:
+            line = _next_line()
+        except KeyboardInterrupt:
+            if not _prompts():
+                raise
+            emit("\n")
+            if pressed:
+                say("Left by Ctrl-C.")
+                return
+            pressed = True
+            say("Ctrl-C once more leaves.")
+            continue
+        if line is None:
+            return
+        pressed = False
+        yield line
+
+
+def _prompts() -> bool:
+    return is_terminal(sys.stdin) and is_terminal(sys.stdout)
+
+
 def _next_line() -> str | None:
     """The next line of stdin, or ``None`` at its end."""
     if sys.stdin is None:
         return None
-    if is_terminal(sys.stdin) and is_terminal(sys.stdout):
+    if _prompts():
         import contextlib
 
         with contextlib.suppress(ImportError):

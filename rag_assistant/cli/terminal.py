@@ -1,6 +1,7 @@
 """Answers, hits and tables for a person at a terminal: wrapped, with links, and calm. Imported only where there is one.
 
 Everything is built from plain ``Text``, never from markup, so that square brackets in an answer stay what they are.
+TeX and Markdown of abstracts are made readable here only: pipes, ``--json`` and ``--markdown`` have them as they are.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from rich.progress import Progress as RichProgress
 from rich.table import Table
 from rich.text import Text
 
+from rag_assistant.cli.readable import readable
 from rag_assistant.render import (
     byline,
     clean,
@@ -93,7 +95,7 @@ class LiveText:
 
     def add(self, piece: str) -> None:
         """A piece of the text."""
-        self._text += clean(piece)
+        self._text += readable(clean(piece))
         self._show()
 
     def _show(self) -> None:
@@ -132,10 +134,17 @@ def show_verification(found: Verification) -> None:
             screen.print(_hanging("-", _paper_lines(paper)))
 
 
-def show_text(answer: Answer) -> None:
-    """The answer without its sources, and a blank line."""
+def show_in_short(answer: Answer) -> None:
+    """The answer, the cited papers that its text doesn't name, without their quotes, and a blank line."""
     screen = console()
     screen.print(_body(answer))
+    unnamed = [citation for citation in answer.citations if citation.paper.title not in answer.text]
+    if unnamed:
+        screen.print()
+    for citation in unnamed:
+        by = byline(citation.paper)
+        lines = [_linked(citation.paper), *([Text(by, style="dim")] if by else [])]
+        screen.print(_hanging(f"[{citation.number}]", lines))
     _nearest(screen, answer)
     screen.print()
 
@@ -153,7 +162,7 @@ def show_hits(hits: Sequence[Hit]) -> None:
     for place, hit in enumerate(hits):
         if place:
             screen.print()
-        lines = [*_paper_lines(hit.paper), Text(one_line(hit.passage.text), style="dim")]
+        lines = [*_paper_lines(hit.paper), Text(_line(hit.passage.text), style="dim")]
         screen.print(_hanging(f"{hit.rank}.", lines))
 
 
@@ -177,7 +186,7 @@ def _nearest(screen: Console, answer: Answer) -> None:
     """The papers that come closest to a refused question; by id where the text has their titles already."""
     if answer.closest:
         screen.print()
-        screen.print(Text(closest_text(answer.closest), style="dim"))
+        screen.print(Text(readable(closest_text(answer.closest)), style="dim"))
     if not answer.nearest:
         return
     screen.print()
@@ -198,15 +207,15 @@ def _body(answer: Answer) -> Text:
     for statement in sorted(answer.statements, key=lambda s: s.end):
         note = statement_note(statement)
         if note:
-            body.append(clean(answer.text[position : statement.end]))
+            body.append(readable(clean(answer.text[position : statement.end])))
             body.append(f" {note}", style="yellow")
             position = statement.end
-    body.append(clean(answer.text[position:]))
+    body.append(readable(clean(answer.text[position:])))
     return body
 
 
 def _source(citation: Citation) -> Table:
-    quotes = [Text(f"“{one_line(quote.text)}”", style="italic") for quote in citation.quotes]
+    quotes = [Text(f"“{_line(quote.text)}”", style="italic") for quote in citation.quotes]
     return _hanging(f"[{citation.number}]", [*_paper_lines(citation.paper), *quotes])
 
 
@@ -222,7 +231,11 @@ def _paper_lines(paper: Paper) -> list[Text]:
 
 def _linked(paper: Paper) -> Text:
     url = safe_url(paper.url)
-    return Text(one_line(paper.title), style=f"bold link {url}" if url else "bold")
+    return Text(_line(paper.title), style=f"bold link {url}" if url else "bold")
+
+
+def _line(text: str) -> str:
+    return readable(one_line(text))
 
 
 def _hanging(mark: str, lines: Sequence[Text]) -> Table:

@@ -56,12 +56,13 @@ def crossed(statement: str, quotes: Sequence[str]) -> bool:
     said = paired(statement) or _pieces(statement)
     told = [piece for quote in quotes for piece in paired(quote) or _pieces(quote)]
     often = Counter(word for piece in told for word in piece)
-    for one, two in combinations(said, 2):
-        for first, second in combinations(told, 2):
-            own = {word for word in first - second if often[word] == 1}
-            other = {word for word in second - first if often[word] == 1}
-            here, there = one - two, two - one
-            if here & own and here & other and there & own and there & other:
+    # Of the words of a piece, those that no other has tell it: which pieces a text takes its words from.
+    owner = {word: at for at, piece in enumerate(told) for word in piece if often[word] == 1}
+    taken = [(piece, {owner[word] for word in piece if word in owner}) for piece in said]
+    for (one, of_one), (two, of_two) in combinations([pair for pair in taken if len(pair[1]) > 1], 2):
+        if len(of_one & of_two) > 1:
+            here, there = ({owner[word] for word in own if word in owner} for own in (one - two, two - one))
+            if len(here & there) > 1:
                 return True
     return False
 

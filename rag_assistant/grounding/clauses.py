@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from rag_assistant.grounding.stems import stem
 from rag_assistant.grounding.wording import (
@@ -35,9 +36,10 @@ _NAME = re.compile(r"[A-Z].*[A-Z]|\d")
 _ANTECEDENT = 4
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Clause:
-    """A clause cut at its verb, which is empty where only an auxiliary was found."""
+    """A clause cut at its verb, which is empty where only an auxiliary was found. What is read off it is kept: each
+    clause of a statement is compared with each that it cites."""
 
     subject: frozenset[str]
     verb: str
@@ -59,7 +61,7 @@ class Clause:
     given: str = ""
     """For a passive clause with "by", the head of what stands before the verb."""
 
-    @property
+    @cached_property
     def object(self) -> frozenset[str]:
         """The content words after the verb."""
         return contents(self.rest)
@@ -69,19 +71,19 @@ class Clause:
         """Who does it; empty where that isn't told."""
         return frozenset() if self.passive else self.subject
 
-    @property
+    @cached_property
     def patient(self) -> frozenset[str]:
         """What it is done to; empty where that isn't told."""
         if self.passive:
             return self.subject
         return frozenset() if self.joined else contents(self.rest[: self._first_preposition()])
 
-    @property
+    @cached_property
     def target(self) -> str:
         """The head of what it is done to."""
         return self.doer if self.passive else self.given if self.by else head(self.rest)
 
-    @property
+    @cached_property
     def predicate(self) -> frozenset[str]:
         """The verb and the content words after it."""
         return self.object | ({self.verb} if self.verb else frozenset())

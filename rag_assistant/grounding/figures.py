@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from rag_assistant.numerals import NUMBER_WORDS, SMALL
 
@@ -94,21 +95,23 @@ def missing_numbers(statement: str, quotes: Sequence[str], names: str = "") -> l
     A number word that is part of a name, "double-momentum", may stand in the text ``names`` as well, as it is.
     """
     said = _figures(statement)
-    told = [figure for quote in quotes for figure in _figures(quote)]
+    told: dict[str, list[_Figure]] = {}
+    for figure in (figure for quote in quotes for figure in _figures(quote)):
+        told.setdefault(figure.value, []).append(figure)
+    spellings = {(figure.value, figure.spelt) for figure in said}
     missing = []
     right, miscounted = _listed(statement)
     for figure in said:
         if figure.shown in right or (figure.name and figure.name in names.casefold()):
             continue
-        same = [other for other in told if other.value == figure.value and _counts_the_same(figure, other)]
-        twins = any(other.value == figure.value and other.spelt != figure.spelt for other in said)
-        if twins:
+        same = [other for other in told.get(figure.value, ()) if _counts_the_same(figure, other)]
+        if (figure.value, not figure.spelt) in spellings:
             same = [other for other in same if other.spelt == figure.spelt]
         if not any(not figure.unit or figure.unit == other.unit or figure.unit in other.near for other in same):
             missing.append(figure.shown)
     for value in {figure.value for figure in said if figure.spelt}:  # "three of them in three ways" needs two
         spelt = [figure for figure in said if figure.value == value and figure.spelt]
-        if len(spelt) > 1 and len(spelt) > sum(other.value == value for other in told):
+        if len(spelt) > 1 and len(spelt) > len(told.get(value, ())):
             missing.append(spelt[-1].shown)
     return sorted({*missing, *miscounted})
 
@@ -139,7 +142,8 @@ def _listed(statement: str) -> tuple[list[str], list[str]]:
     return right, wrong
 
 
-def _figures(text: str) -> list[_Figure]:
+@lru_cache(maxsize=64)
+def _figures(text: str) -> tuple[_Figure, ...]:
     bare = re.sub(r"\\[,;:! ]", " ", text).replace("{,}", ",")
     bare = bare.replace("\\times", "\u00d7")
     bare = re.sub(r"[\\${}]", "", bare)
@@ -162,7 +166,7 @@ def _figures(text: str) -> list[_Figure]:
                     _WORDS[word], "times" if word in _TIMES else unit, True, match["word"], near, _nouns(after), name
                 )
             )
-    return found
+    return tuple(found)
 
 
 def _unit(word: str) -> str:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from itertools import combinations, pairwise, product
 
 from rag_assistant.grounding.bindings import crossed, of_another_name
@@ -80,6 +81,8 @@ def _against(said: Clause, tail: frozenset[str], told: Sequence[Sequence[Clause]
     )
     for sentence in told:
         for clause in sentence:
+            if said.verb != clause.verb and not (said.copula and clause.copula):
+                continue  # no test has anything to compare
             if not as_told and (_inverted(said, clause, tail) or _turned(said, clause)):
                 return _REVERSED
             if any(test(said, clause) for test in (_sides_exchanged, _heads_exchanged, _copula_turned)):
@@ -158,12 +161,13 @@ def _around_preposition(clause: Clause) -> tuple[dict[str, tuple[str, ...]], dic
 
 def _objects_exchanged(stated: Sequence[Clause], told: Sequence[Sequence[Clause]]) -> bool:
     """Whether each of two verbs has the other's object."""
-    known = [clause for sentence in told for clause in sentence if clause.verb and clause.patient]
+    patients: dict[str, frozenset[str]] = {}
+    for clause in (clause for sentence in told for clause in sentence if clause.verb):
+        patients[clause.verb] = patients.get(clause.verb, frozenset()) | clause.patient
     for one, two in combinations([clause for clause in stated if clause.verb and clause.target], 2):
         if one.verb == two.verb:
             continue
-        first = frozenset[str]().union(*(clause.patient for clause in known if clause.verb == one.verb))
-        second = frozenset[str]().union(*(clause.patient for clause in known if clause.verb == two.verb))
+        first, second = patients.get(one.verb, frozenset()), patients.get(two.verb, frozenset())
         if one.target in second - first and two.target in first - second:
             return True
     return False
@@ -171,7 +175,7 @@ def _objects_exchanged(stated: Sequence[Clause], told: Sequence[Sequence[Clause]
 
 def _participle_moved(statement: str, quote: str) -> bool:
     """Whether "X made for" has become "Y made for", or "by one X" "by another X", where both texts name both."""
-    here, there = contents(words(statement)), contents(words(quote))
+    here, there = _contents(statement), _contents(quote)
     for told, said in product(_REDUCED.finditer(bare(quote)), _REDUCED.finditer(bare(statement))):
         if stem(told["verb"]) != stem(said["verb"]) or told["how"] != said["how"]:
             continue
@@ -187,7 +191,7 @@ def _participle_moved(statement: str, quote: str) -> bool:
 
 def _complement_moved(statement: str, quote: str) -> bool:
     """Whether "the loss of X" has become "the loss of Y", where both texts name both."""
-    here, there = contents(words(statement)), contents(words(quote))
+    here, there = _contents(statement), _contents(quote)
     told = complements(quote)
     return any(
         not said & theirs and said & there and theirs & here
@@ -251,6 +255,8 @@ def _bound_to_the_other(said: Clause, sentence: Sequence[Clause]) -> bool:
     """Whether the subject is that of one clause of a sentence and the predicate that of the next."""
     for one, other in pairwise(sentence):
         for mine, theirs in ((one, other), (other, one)):
+            if said.subject.isdisjoint(mine.subject):
+                continue
             own, foreign = mine.subject - theirs.subject, theirs.subject - mine.subject
             here, there = mine.predicate - theirs.predicate, theirs.predicate - mine.predicate
             if not (own and foreign and there) or one.relative or other.relative:
@@ -265,7 +271,7 @@ def _bound_to_the_other(said: Clause, sentence: Sequence[Clause]) -> bool:
 
 def _of_another_doer(said: Clause, quotes: Sequence[str]) -> bool:
     """Whether the quotes that name the doer don't have what is said to be done, while others do."""
-    held = {quote: contents(words(quote)) for quote in quotes}
+    held = {quote: _contents(quote) for quote in quotes}
     naming = [quote for quote in quotes if said.subject and said.subject <= held[quote]]
     if not said.by and not any(_done_by(said.subject, quote) for quote in naming):
         return False
@@ -274,6 +280,11 @@ def _of_another_doer(said: Clause, quotes: Sequence[str]) -> bool:
     if not naming or any(_ANAPHOR.search(quote) for quote in naming):
         return False
     return bool(said.object & (others - here)) and not said.object & (here - others)
+
+
+@lru_cache(maxsize=64)
+def _contents(text: str) -> frozenset[str]:
+    return contents(words(text))
 
 
 def _done_by(doer: frozenset[str], quote: str) -> bool:

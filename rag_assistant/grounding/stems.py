@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 _ENDING = re.compile(r"(?:ies|ied|ing|(?<!e)ed|es|s|e)$")
 
 
+@lru_cache(maxsize=8192)
 def stem(word: str) -> str:
     """The word in small letters without its inflection: "reduces", "reduced" and "reducing" have one stem."""
     lowered = word.lower().removesuffix("'s").removesuffix("\u2019s")

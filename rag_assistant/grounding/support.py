@@ -12,6 +12,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from rag_assistant.drafts import Draft
 from rag_assistant.grounding.bindings import with_short_names
@@ -171,18 +172,29 @@ def word_recall(statement: str, quotes: Sequence[str]) -> float:
     }
     if not words:
         words = {word for word in _WORD.findall(_plain(statement)) if word not in STOP_WORDS}
-    held = {_root(word) for quote in quotes for word in _WORD.findall(_plain(quote))}
-    begun = {root[:_SHORT] for root in held if len(root) >= _SHORT}
-
-    turned = frozenset[int]().union(*(sides(_plain(quote)) for quote in quotes))
+    told = [_held(quote) for quote in quotes]
+    held = frozenset[str]().union(*(roots for roots, _ in told))
+    turned = frozenset[int]().union(*(of_pairs for _, of_pairs in told))
 
     def known(word: str) -> bool:
         root = _root(word)
-        if root in held or bool(turned & sides(word)):
+        if root in held or bool(turned & _sides(word)):
             return True
-        return root[:_SHORT] in begun and any(map(root.startswith, (other for other in held if len(other) >= _SHORT)))
+        return any(root[:size] in held for size in range(_SHORT, len(root)))
 
     return sum(map(known, words)) / len(words) if words else 1.0
+
+
+@lru_cache(maxsize=64)
+def _held(quote: str) -> tuple[frozenset[str], frozenset[int]]:
+    """The first letters of a quote's words, and which sides of pairs of opposites it has."""
+    plain = _plain(quote)
+    return frozenset(map(_root, _WORD.findall(plain))), sides(plain)
+
+
+@lru_cache(maxsize=8192)
+def _sides(word: str) -> frozenset[int]:
+    return sides(word)
 
 
 def _root(word: str) -> str:
@@ -209,11 +221,10 @@ def check_bibliography(draft: Draft, papers: list[Paper]) -> SupportVerdict:
 def _missing_names(statement: str, texts: Sequence[str]) -> list[str]:
     """Addresses, acronyms and capitalised words within the statement that none of the texts has, in order."""
     statement = unicodedata.normalize("NFKC", statement)
-    told = _plain(unicodedata.normalize("NFKC", " ".join(texts)))
-    told = f"{told} {re.sub(_MARK_UP, '', told)}"
-    held = {_singular(name) for whole in _NAME.findall(told) for name in (whole, *re.split(r"[-.]", whole))}
-    numbered = with_number(told)
-    held |= {name.rstrip("0123456789.") for name in numbered}
+    told = " ".join(_names_plain(text) for text in texts)
+    known = [_names_held(text) for text in texts]
+    held = frozenset[str]().union(*(names for names, _ in known))
+    numbered = frozenset[str]().union(*(names for _, names in known))
     missing = [address for address in _ADDRESS.findall(statement) if address.casefold().rstrip(".,;:!?") not in told]
     prose = _ADDRESS.sub(" ", re.sub(r"\$[^$]*\$|\\[a-zA-Z]+", " ", statement))
     for found in _NAME.finditer(prose):
@@ -227,6 +238,22 @@ def _missing_names(statement: str, texts: Sequence[str]) -> list[str]:
                 missing.append(whole)
                 break
     return list(dict.fromkeys(missing))
+
+
+@lru_cache(maxsize=64)
+def _names_plain(text: str) -> str:
+    """A text as names are looked up in it: also without mark-up."""
+    told = _plain(unicodedata.normalize("NFKC", text))
+    return f"{told} {re.sub(_MARK_UP, '', told)}"
+
+
+@lru_cache(maxsize=64)
+def _names_held(text: str) -> tuple[frozenset[str], frozenset[str]]:
+    """The names and words of a text, with their parts; and its names with a number, in one form."""
+    told = _names_plain(text)
+    numbered = with_number(told)
+    held = {_singular(name) for whole in _NAME.findall(told) for name in (whole, *re.split(r"[-.]", whole))}
+    return frozenset(held | {name.rstrip("0123456789.") for name in numbered}), numbered
 
 
 def _altered(statement: str, texts: Sequence[str]) -> str:

@@ -290,8 +290,9 @@ def _clauses(question: str) -> tuple[str, ...]:
 
 
 def halves(question: str) -> tuple[str, ...]:
-    """The two questions of "What is proved for A and for B?"; none where it asks of one thing."""
-    match = PARALLEL.match(clean(question))
+    """The two questions of "What is proved for A and for B?"; none where it asks of one thing, or is a pasted text."""
+    text = clean(question)
+    match = PARALLEL.match(text) if len(text) <= LONGEST else None
     if match is None or not _has_content(match["lead"]) or not all(map(_has_content, (match["a"], match["b"]))):
         return ()
     return f"{match['lead']}{match['a'].rstrip(' ?.')}?", f"{match['lead']}{match['b'].rstrip(' ?.')}?"

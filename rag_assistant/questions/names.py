@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Container, Iterable, Iterator
 from difflib import get_close_matches
+from functools import lru_cache
 
 from rag_assistant.questions.form import is_content
 
@@ -13,7 +14,8 @@ _NUMBERED = re.compile(r"(?<![\w$\\{])[A-Z][A-Za-z]+(?:[ -]?(?!(?:19|20)\d\d\b)\
 _WITH_NUMBER = re.compile(
     r"(?<![\w$\\{])(?P<name>[^\W\d_]{2,})(?P<seam>[-\u2010\u2011 ]?)(?P<number>\d+(?:\.\d+)*)(?!\w)"
 )
-_SEAM = r"[-\u2010\u2011 ]?\$?"
+_SET_WITH_NUMBER = re.compile(_WITH_NUMBER.pattern.replace("(?P<number>", r"\$?(?P<number>"))
+"""Also "CIFAR-$10$"."""
 _PLURAL = re.compile(r"^[A-Z]{2,}s$")
 _LIKENESS = 0.6
 
@@ -36,13 +38,20 @@ def spelt_as(question: str, text: str) -> str:
     """The question with its names with a number joined as the text joins them: "CIFAR-10" for "CIFAR10"."""
 
     def respelt(match: re.Match[str]) -> str:
-        pattern = rf"(?<!\w)({re.escape(match['name'])})({_SEAM}){re.escape(match['number'])}(?!\w)"
-        found = [(other[1], other[2].rstrip("$")) for other in re.finditer(pattern, text, re.IGNORECASE)]
-        if not found or any(seam == match["seam"] for _, seam in found):
-            return match[0]
-        return f"{found[0][0]}{found[0][1]}{match['number']}"
+        spellings = _spellings(text).get(f"{match['name']}{match['number']}".casefold(), {})
+        return match[0] if not spellings or match["seam"] in spellings else next(iter(spellings.values()))
 
     return _WITH_NUMBER.sub(respelt, question)
+
+
+@lru_cache(maxsize=512)
+def _spellings(text: str) -> dict[str, dict[str, str]]:
+    """For each name with a number of a text, in one form, how it is written there, by what joins it."""
+    found: dict[str, dict[str, str]] = {}
+    for match in _SET_WITH_NUMBER.finditer(text):
+        joined = f"{match['name']}{match['seam']}{match['number']}"
+        found.setdefault(f"{match['name']}{match['number']}".casefold(), {}).setdefault(match["seam"], joined)
+    return found
 
 
 def unknown_names(question: str, texts: Iterable[str], occurs: Callable[[str], bool]) -> dict[str, str]:

@@ -13,7 +13,12 @@ import subprocess
 import time
 from pathlib import Path
 
-from tests.cli.conftest import COMMAND, Run
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rag_assistant.cli.readable import readable
+from tests.cli.conftest import COMMAND, Run, run_command
 
 DPO = "Does DPO keep its advantage when the true reward is not realizable?"
 
@@ -82,7 +87,7 @@ class Terminal:
         """Reads until the text has come that often."""
         deadline = time.monotonic() + seconds
         while self.plain.count(text) < times and time.monotonic() < deadline:
-            if not self._read():
+            if not self._read(max(0.0, deadline - time.monotonic())):
                 break
         assert self.plain.count(text) >= times, self.seen
         return self.plain
@@ -93,6 +98,15 @@ class Terminal:
         What is typed before that can be lost: a Ctrl-D in a line that the terminal had already taken as text is none.
         """
         self.until("\n> ", times=count)
+
+    def press_ctrl_c(self, said: str, times: int) -> None:
+        """Ctrl-C once, pressed again only where it was missed."""
+        for _ in range(5):
+            os.killpg(self._process.pid, signal.SIGINT)
+            with contextlib.suppress(AssertionError):
+                self.until(said, times, seconds=3)
+                return
+        raise AssertionError(self.seen)
 
     def interrupt(self) -> None:
         """Ctrl-C, as often as a person would press it: readline misses one in the moment before it waits for a key."""
@@ -121,8 +135,8 @@ class Terminal:
         """What was seen, without the escapes that style it."""
         return re.sub(r"\x1b(\][^\x1b]*\x1b\\|\[[0-9;?]*[A-Za-z])", "", self.seen)
 
-    def _read(self) -> bool:
-        ready, _, _ = select.select([self._end], [], [], 120)
+    def _read(self, seconds: float = 120) -> bool:
+        ready, _, _ = select.select([self._end], [], [], seconds)
         try:
             data = os.read(self._end, 65536) if ready else b""
         except OSError:  # how Linux tells that the other end has gone
@@ -137,22 +151,71 @@ def test_a_conversation_at_a_terminal(built: Path, tmp_path: Path) -> None:
     terminal.at_prompt()
     terminal.send(f"{DPO}\n")
     terminal.at_prompt(2)
-    assert "[1]" in terminal.plain
+    told = " ".join(terminal.plain.split())
+    assert "[1] Reward Model Learning vs. Direct Policy Optimization: A Comparative Analysis" in told
+    assert "Andi Nika et al., ICML 2024" in told
+    assert "nika24a.html" not in terminal.plain
+    assert "“" not in terminal.plain
     terminal.send("/sources\n")
     terminal.at_prompt(3)
     assert "nika24a.html" in terminal.plain
+    assert "“Next, we analyze the setting" in terminal.plain
     terminal.send("\x04")
     assert terminal.wait() == 0
     assert "Traceback" not in terminal.seen
 
 
-def test_ctrl_c_at_the_prompt_leaves_with_one_line(built: Path, tmp_path: Path) -> None:
+def test_ctrl_c_at_the_prompt_clears_the_line_and_twice_leaves(built: Path, tmp_path: Path) -> None:
     terminal = Terminal("chat", "--index", str(built), cwd=tmp_path)
     terminal.at_prompt()
+    terminal.send("What is CT")
+    terminal.until("> What is CT")
+    terminal.press_ctrl_c("Ctrl-C once more leaves.", 1)
+    terminal.at_prompt(2)
+    terminal.send("/help\n")
+    terminal.at_prompt(3)
+    assert "/filter: which papers" in terminal.plain
+    terminal.press_ctrl_c("Ctrl-C once more leaves.", 2)  # not twice in a row
+    terminal.at_prompt(4)
     terminal.interrupt()
-    assert terminal.wait() == 130
-    assert terminal.plain.rstrip().endswith("interrupted")
+    assert terminal.wait() == 0
+    assert terminal.plain.rstrip().endswith("Left by Ctrl-C.")
     assert "Traceback" not in terminal.seen
+
+
+def test_filters_of_the_flags_and_of_the_chat(rag: Run) -> None:
+    lines = [
+        "/filter",
+        DPO,
+        "/filter author Nika, Im",
+        "/filter year 2024-",
+        DPO,
+        "/filter author",
+        "/filter year 2024-2020",
+        "/filter autor Nika",
+        "/filter id nika24a",
+        "/filter venue ICML",
+        "/filter clear",
+        DPO,
+    ]
+    done = rag("chat", "--json", "--id", "le-bars24a", "--year", "2020-", stdin="\n".join(lines))
+    assert done.code == 0, done.err
+    assert [json.loads(line)["considered"] for line in done.out.splitlines()] == [1, 0, 19]
+    told = done.err.splitlines()
+    assert told == [
+        "year 2020-; id le-bars24a: 1 of 19 papers",
+        "year 2020-; author Nika, Im; id le-bars24a: 0 of 19 papers",
+        "year 2024-; author Nika, Im; id le-bars24a: 0 of 19 papers",
+        "year 2024-; id le-bars24a: 1 of 19 papers",
+        "error: The years '2024-2020' end before they start.",
+        "hint: /filter year 2020-2024",
+        "error: There is no filter autor.",
+        "hint: did you mean author? /filter year, author, venue, id or clear",
+        "year 2024-; id nika24a: 1 of 19 papers",
+        "year 2024-; venue ICML; id nika24a: 1 of 19 papers",
+        "no filter: 19 papers",
+    ]
+    assert rag("chat", "--year", "next", stdin="").code == 1
 
 
 def test_ask_at_a_terminal_has_links_and_wraps(built: Path, tmp_path: Path) -> None:
@@ -163,6 +226,65 @@ def test_ask_at_a_terminal_has_links_and_wraps(built: Path, tmp_path: Path) -> N
     assert "Reward Model Learning vs. Direct Policy Optimization" in terminal.plain
     lines = [line.rstrip() for line in re.split(r"[\r\n]+", terminal.plain)]
     assert max(len(line) for line in lines if not line.startswith("note: ")) <= 80
+
+
+def test_formulas_and_emphasis_are_readable_at_a_terminal_and_verbatim_elsewhere(tmp_path: Path) -> None:
+    abstract = (
+        "We give ziggurats a rate of $O\\left(\\frac{1}{T^{2}}\\right)$ in the $\\ell_2$ norm for $\\mathsf{FedRo}$ by "
+        "**U**nified *building* with up to $30\\%$ less clay."
+    )
+    record = {"id": "z", "title": "Ziggurats of $K \\geq 3$ **levels**", "abstract": abstract}
+    (tmp_path / "z.jsonl").write_text(json.dumps(record))
+    assert run_command("index", "--index", "index", "z.jsonl", cwd=tmp_path).code == 0
+    question = ("ask", "--index", "index", "Which rate do ziggurats have?")
+    terminal = Terminal(*question, cwd=tmp_path)
+    assert terminal.wait() == 0
+    seen = " ".join(terminal.plain.split())
+    assert (
+        "We give ziggurats a rate of O(1/T²) in the ℓ₂ norm for FedRo by Unified building with up to 30% less" in seen
+    )
+    assert "Ziggurats of K ≥ 3 levels" in seen
+    assert not set("$\\*") & set(terminal.plain)
+    for form in ((), ("--markdown",)):
+        assert abstract in run_command(*question, *form, cwd=tmp_path).out
+    quoted = run_command(*question, "--json", cwd=tmp_path).json["citations"][0]["quotes"][0]["text"]
+    assert quoted == abstract
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        (r"$\mathcal{O}(\log{k}/k)$", "𝒪(log k/k)"),
+        (r"$\sum_{i=1}^n x_{ij}^2$", "∑ᵢ₌₁ⁿ xᵢⱼ²"),
+        (r"$\frac{a+b}{\sqrt{n}}$", "(a+b)/√n"),
+        (r"$n^{1/3}$ and $\|x\|_2$", "n^(1/3) and ‖x‖₂"),
+        (r"up to $\sim$$30\%$, $\hat{x}$, $\alpha$-stable", "up to ∼30%, x̂, α-stable"),
+        ("**UA**$^2$ of *x* and `code`", "UA² of x and code"),
+        (r"G\"odel, Erd\H{o}s, \emph{so}, ``it''", "Gödel, Erdős, so, “it”"),
+        (r"$\nosuchcommand{x}$ and $\sqrt[3]{x}$", r"$\nosuchcommand{x}$ and $\sqrt[3]{x}$"),
+        ("It costs $5 and $6; 2 * 3 * 4, x_1 and a*b [1]", "It costs $5 and $6; 2 * 3 * 4, x_1 and a*b [1]"),
+    ],
+)
+def test_what_is_made_of_tex_and_markdown(text: str, shown: str) -> None:
+    assert readable(text) == shown
+
+
+@settings(deadline=None, max_examples=150)
+@given(
+    st.lists(st.sampled_from(r"$ $ \frac { } ^ _ \sqrt \| \mathsf x 1 \( \) ** * ` \left( \H ~ % & # \\".split())).map(
+        "".join
+    )
+)
+def test_no_tex_breaks_the_display(text: str) -> None:
+    assert isinstance(readable(text), str)
+    assert isinstance(readable(f"${text}$"), str)
+
+
+def test_deep_tex_takes_no_time() -> None:
+    started = time.process_time()
+    for deep in ("^{" * 900, "\\frac{" * 300, "_" * 1900, "\\sqrt" * 380, "{" * 1900):
+        readable(f"${deep}x{'}' * deep.count('{')}$")
+    assert time.process_time() - started < 5
 
 
 def test_no_color_is_respected(built: Path, tmp_path: Path) -> None:
