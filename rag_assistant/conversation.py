@@ -7,7 +7,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from rag_assistant.questions.form import asks_for_all, clean, is_acronym, is_content, is_greeting
+from rag_assistant.acronyms import is_acronym
+from rag_assistant.questions.content import content_words
+from rag_assistant.questions.form import asks_for_all, clean, is_greeting
 from rag_assistant.types import Paper, Turn
 
 _REFERRING = re.compile(
@@ -135,7 +137,7 @@ def stand_alone(question: str, history: Sequence[Turn], papers: Iterable[Paper])
         papers: All papers of the corpus.
     """
     asked = clean(question)
-    own = _content(_ORDINAL.sub(" ", asked))
+    own = content_words(_ORDINAL.sub(" ", asked))
     refers = _REFERRING.search(asked)
     ordinal = _ORDINAL.search(asked) or _POINTS_AT.search(asked)
     adds = _ADDING.search(asked)
@@ -206,25 +208,25 @@ def _is_of_before(question: str) -> bool:
 def _about(asked: str, ordinal: re.Match[str], title: str, paper: str) -> RewrittenQuestion:
     """The question with the paper's title in the place of the words that point to it."""
     before, after = asked[: ordinal.start()], asked[ordinal.end() :]
-    own = {word.lower() for word in _content(f"{before} {after}")}
+    own = {word.lower() for word in content_words(f"{before} {after}")}
     # "What does the second one propose?" has no word of its own: it asks about the paper as a whole.
-    carried = frozenset(word.lower() for word in _content(title)[:_MAX_CARRIED]) - own if own else frozenset()
+    carried = frozenset(word.lower() for word in content_words(title)[:_MAX_CARRIED]) - own if own else frozenset()
     return RewrittenQuestion(f"{before}“{title}”{after}", carried, (paper,), only_focus=True)
 
 
 def _with(asked: str, context: str, focus: tuple[str, ...], *, replaced: bool, turns: list[Turn]) -> RewrittenQuestion:
-    own = {word.lower() for word in _content(asked)}
+    own = {word.lower() for word in content_words(asked)}
     if not own:
         # "Why?" asks again what the question before asked.
         return RewrittenQuestion(f"{asked.rstrip(' ?')} — {_topic(turns) or context}?", frozenset(), focus)
-    carried = frozenset(word.lower() for word in _content(context)[:_MAX_CARRIED]) - own
+    carried = frozenset(word.lower() for word in content_words(context)[:_MAX_CARRIED]) - own
     return RewrittenQuestion(f"{asked.rstrip(' ?')} ({context.rstrip(' ?')})?", carried, focus, replaced=replaced)
 
 
 def _topic(turns: list[Turn]) -> str:
     """The last question that has content of its own and is about more than what came before it."""
     for question, _ in reversed(turns):
-        if _content(question) and not is_greeting(question) and not _is_of_before(question):
+        if content_words(question) and not is_greeting(question) and not _is_of_before(question):
             return question.rstrip(" ?")
     return ""
 
@@ -253,7 +255,3 @@ def cited_papers(answer: str, papers: Iterable[Paper]) -> list[str]:
         if places:
             found.append((min(places), paper.id))
     return [paper_id for _, paper_id in sorted(found)]
-
-
-def _content(text: str) -> list[str]:
-    return [word for word in re.findall(r"[^\W_]+", text) if is_content(word)]

@@ -6,7 +6,8 @@ works too, and so that the usual names cost no scan of the installed packages.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import inspect
+from collections.abc import Callable, Collection, Mapping
 from difflib import get_close_matches
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
@@ -15,7 +16,7 @@ from typing import Any, Literal, get_args
 
 from rag_assistant.errors import PluginError
 
-Kind = Literal["backend", "check", "embedder", "reader", "reranker"]
+Kind = Literal["backend", "check", "embedder", "loader", "metric", "reader", "reranker"]
 
 BUILTINS: Mapping[str, Mapping[str, str]] = MappingProxyType(
     {
@@ -36,6 +37,23 @@ BUILTINS: Mapping[str, Mapping[str, str]] = MappingProxyType(
                 "openai": "rag_assistant.embedders.openai:openai_embedding",
             }
         ),
+        "loader": MappingProxyType(
+            {
+                "jsonl": "rag_assistant.loaders.jsonl:load_jsonl",
+                "md": "rag_assistant.loaders.record:load_record",
+                "txt": "rag_assistant.loaders.text:load_text",
+            }
+        ),
+        "metric": MappingProxyType(
+            {
+                "retrieval": "rag_assistant.evals.retrieval_metrics:retrieval",
+                "answers": "rag_assistant.evals.answer_metrics:answers",
+                "citations": "rag_assistant.evals.citation_metrics:citations",
+                "abstention": "rag_assistant.evals.abstention_metrics:abstention",
+                "injection": "rag_assistant.evals.robustness_metrics:injection",
+                "usage": "rag_assistant.evals.metrics:usage",
+            }
+        ),
         "reader": MappingProxyType({"trained": "rag_assistant.reader.trained:TrainedReader"}),
         "reranker": MappingProxyType({}),
     }
@@ -47,8 +65,7 @@ def plugin_names(kind: Kind) -> tuple[str, ...]:
     """Every name of that kind that is installed, sorted.
 
     Args:
-        kind: ``backend``, ``check``, ``embedder``, ``reader`` or ``reranker``; the group of entry points is
-            ``rag_assistant.<kind>s``.
+        kind: Such as ``backend``; the group of entry points is ``rag_assistant.<kind>s``.
     """
     group = _group(kind)
     return tuple(sorted({*BUILTINS[kind], *(entry.name for entry in entry_points(group=group))}))
@@ -60,7 +77,7 @@ def load_plugin(kind: Kind, name: str) -> Any:
     A built-in's name can't be taken over by another package.
 
     Args:
-        kind: ``backend``, ``check``, ``embedder``, ``reader`` or ``reranker``.
+        kind: Such as ``backend``.
         name: An entry point's name in the group ``rag_assistant.<kind>s``, or ``package.module:Attribute``.
 
     Raises:
@@ -75,11 +92,20 @@ def load_plugin(kind: Kind, name: str) -> Any:
     if len(found) > 1:
         raise PluginError(
             f"Several installed packages offer the {kind} {name!r}: {', '.join(sorted(found))}.",
-            hint="name one of these in full",
+            hint="uninstall all but one" if kind == "loader" else "name one of these in full",
         )
     for value in found:
         return _imported(kind, name, value)
     raise PluginError(f"There is no {kind} named {name!r}.", hint=_suggestion(kind, name))
+
+
+def made_by(factory: Callable[..., Any], **offered: Any) -> Any:
+    """What a class or factory makes, given those of the arguments that it has parameters for."""
+    try:
+        taken: Collection[str] = inspect.signature(factory).parameters
+    except (TypeError, ValueError):  # what is no function or class, or hides its parameters
+        taken = ()
+    return factory(**{name: value for name, value in offered.items() if name in taken})
 
 
 def _group(kind: Kind) -> str:

@@ -15,6 +15,7 @@ from functools import lru_cache
 from rag_assistant.evidence.base import Evidence, EvidenceSentence, PaperEvidence
 from rag_assistant.grounding.support import word_recall
 from rag_assistant.reader.base import Reading
+from rag_assistant.stop_words import STOP_WORDS
 
 STRANGER = 0.1
 """What stands beside an order belongs to it if the rest of the paper has less than this share of its words."""
@@ -166,18 +167,12 @@ _OBJECTS = _set(
 )
 _PARTICLES = _set("down out off away back")
 _PROHIBITING = _set("don't don’t never")
-# Words of closed classes that an object may follow without a command, and what writers of mathematics ask of readers.
-_NO_COMMAND = _set(
-    "in on at by for from with without within of to into onto over under about above across after against along among"
-    " amid around as before behind below beneath beside besides between beyond despite during except inside like near"
-    " off outside per since than through throughout till toward towards unlike until upon via versus worth"
-    " and or but nor so yet if while when whereas where because although though unless once whether that than"
-    " is are was were be been being am do does did has have had can could may might must shall should will would"
-    " who whom whose which what why how both either neither half such all any each every some many most much more less"
-    " not only even just also still here there then thus hence not rather quite"
-    " albeit further often given let consider suppose assume note notice see recall imagine observe take fix"
-    " denote define say think meet refer visit check see find"
-    " i we you he she it they this these those the a an our their its his her my"
+# Words that an object may follow without a command, and what writers of mathematics ask of readers.
+_NO_COMMAND = STOP_WORDS - _set("get give go make use") | _set(
+    "albeit along amid behind beneath beside besides beyond despite even except half hence inside less near often"
+    " outside quite rather still throughout till unlike versus worth"
+    " assume check consider define denote find fix imagine meet note notice observe recall refer say see suppose take"
+    " think visit"
 )
 
 

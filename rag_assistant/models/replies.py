@@ -2,27 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from rag_assistant.drafts import Notice, Piece
 from rag_assistant.errors import BackendError
 from rag_assistant.models.base import Delta
 from rag_assistant.models.chat_errors import empty, filtered, interrupted
+from rag_assistant.models.reasoning import without_reasoning
 from rag_assistant.types import Usage
 
 CUT = "The model was stopped at the most it may write; max_tokens (RAG_MAX_TOKENS) lets it write more."
-
-_REASONING = re.compile(
-    r"\A(?:(?!<(?:think|thinking|reasoning)>).)*</(?:think|thinking|reasoning)>"
-    r"|<(?P<tag>think|thinking|reasoning)>.*?(?:</(?P=tag)>|\Z)",
-    re.IGNORECASE | re.DOTALL,
-)
-
-
-def without_reasoning(reply: str) -> str:
-    """A whole reply without what stands in tags such as ``<think>``; the opening one may have been in the prompt."""
-    return _REASONING.sub("", reply)
 
 
 class ModelReply:

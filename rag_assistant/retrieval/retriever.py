@@ -16,12 +16,13 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from rag_assistant.acronyms import is_name
 from rag_assistant.embedders.base import Embedder, Encoded
 from rag_assistant.evidence.base import Evidence, PaperEvidence, QuestionWord
 from rag_assistant.index.manifest import Manifest
 from rag_assistant.index.opened import OpenIndex
-from rag_assistant.index.terms import stem, tokenize_question
-from rag_assistant.questions.form import is_acronym, is_content
+from rag_assistant.index.terms import term_of, tokenize_question
+from rag_assistant.questions.content import is_content
 from rag_assistant.reader.base import Reader
 from rag_assistant.retrieval.background import document_probability
 from rag_assistant.retrieval.reading import read, read_and_ranked
@@ -95,7 +96,7 @@ class Retriever:
         if not candidates:
             return Evidence(words, (), considered)
 
-        scores = Scores(candidates, words, [stem(word.text) for word in words], encoded, vectors, query.focus)
+        scores = Scores(candidates, words, [term_of(word.text) for word in words], encoded, vectors, query.focus)
         return Evidence(words, self._top(query, scores, k), considered, corrections)
 
     @property
@@ -165,8 +166,7 @@ class Retriever:
             if is_content(text) and text.lower() not in words and text.lower() not in query.ignored:
                 carried = text.lower() in query.carried
                 weight = self.weight(text) * (query.carried_weight if carried else 1.0)
-                named = is_acronym(text) or any(character.isdigit() for character in text)
-                words[text.lower()] = (QuestionWord(text, weight, carried, named, phrase), row)
+                words[text.lower()] = (QuestionWord(text, weight, carried, is_name(text), phrase), row)
         kept = tuple(word for word, _ in words.values())
         if encoded.words is None:
             return kept, np.zeros((0, 0), np.float32)
@@ -175,12 +175,12 @@ class Retriever:
 
     def occurs(self, word: str) -> bool:
         """Whether a word, in any inflection, occurs in a paper."""
-        return self._index.document_frequency(stem(word)) > 0
+        return self._index.document_frequency(term_of(word)) > 0
 
     def weight(self, word: str) -> float:
         """A word's inverse document frequency over the corpus, smoothed with its frequency in English."""
         prior = _PRIOR_DOCUMENTS * document_probability(word.lower())
-        frequency = self._index.document_frequency(stem(word)) + prior
+        frequency = self._index.document_frequency(term_of(word)) + prior
         documents = len(self._index.papers) + _PRIOR_DOCUMENTS
         return math.log(1 + (documents - min(frequency, documents) + 0.5) / (frequency + 0.5))
 

@@ -10,7 +10,8 @@ from rag_assistant.evidence.answerability import confidence
 from rag_assistant.evidence.base import Evidence, PaperEvidence, QuestionWord, coverage, heaviest
 from rag_assistant.evidence.comparison_subjects import subject_words, subset
 from rag_assistant.evidence.sentence_choice import ranked
-from rag_assistant.questions.form import GENERIC_WORDS, QuestionForm
+from rag_assistant.questions.content import GENERIC_WORDS
+from rag_assistant.questions.form import QuestionForm
 
 LIST_COVERAGE = 0.78
 RELATION_SHARE = 0.3

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rag_assistant.index.terms import STOP_WORDS, stem, tokenize, tokenize_question
+from rag_assistant.index.terms import term_of, tokenize, tokenize_question
+from rag_assistant.stop_words import STOP_WORDS
 
 
 @pytest.mark.parametrize(
@@ -46,7 +47,7 @@ def test_how_papers_write_things(text: str, terms: list[str]) -> None:
     ("word", "term"), [("D-SGD", "dsgd"), ("running", "run"), ("α", "alpha"), ("?", "?"), ("LLMs", "llm")]
 )
 def test_a_word_has_one_term(word: str, term: str) -> None:
-    assert stem(word) == term
+    assert term_of(word) == term
 
 
 def test_stop_words_are_dropped_from_questions_only() -> None:
