@@ -26,6 +26,7 @@ from rag_assistant.stop_words import STOP_WORDS
         ("$L_2$", ["l2"]),
         ("**UA**$^2$ and *emphasis* and `code`", ["ua", "2", "ua2", "and", "emphasi", "and", "code"]),
         (r"300,000 samples, $\sim$$30\%$, 30%, 0.5", ["300000", "sampl", "30", "30", "0.5"]),
+        ("optimise optimization, analyse analyzed", ["optimis", "optimis", "analys", "analys"]),
         ("LLMs, llms, MDPs and GPUs", ["llm", "llm", "mdp", "and", "gpu"]),
         ("fine-tuning, fine‑tuning, finetuning", ["fine", "tune", "finetun", "fine", "tune", "finetun", "finetun"]),
         ("CIFAR-10 CIFAR10 cifar-$10$", ["cifar", "10", "cifar10"] * 3),
