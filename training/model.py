@@ -81,14 +81,6 @@ class Distances(nn.Module):
         return self.weight[bucket].permute(2, 0, 1)
 
 
-class Apart(nn.Module):
-    """For networks whose attention knows no distances."""
-
-    def forward(self, rows: Tensor, columns: Tensor) -> Tensor:
-        del rows, columns
-        return torch.zeros(1, 1, 1)
-
-
 class Reader(nn.Module):
     def __init__(
         self,
@@ -104,13 +96,21 @@ class Reader(nn.Module):
         self.words, self.positions = nn.Embedding(vocabulary, hidden), nn.Embedding(512, hidden)
         self.types, self.norm = nn.Embedding(2, hidden), nn.LayerNorm(hidden, eps)
         self.layers = nn.ModuleList(Layer(hidden, heads, inner, eps) for _ in range(layers))
-        self.distances = Distances(heads) if distances else Apart()
+        self.distances = Distances(heads) if distances else None
         self.whole, self.each, self.stance = _head(4 * hidden + 3, 1), _head(4 * hidden + 2, 1), _head(4 * hidden, 3)
 
     def embed(self, ids: Tensor, start: int, kind: int) -> tuple[Tensor, Tensor]:
         words = self.words(ids)
         places = torch.arange(ids.shape[-1], device=ids.device) + start
         return words, self.norm(words + self.positions(places) + self.types.weight[kind])
+
+    def bias(self, hidden: Tensor, rows: Tensor, columns: Tensor) -> Tensor:
+        """What is added to attention from positions ``rows`` to ``columns``: ``hidden``, [b, 1, 1, c] or
+        [b, 1, n, 1, c], and what distances add where the network knows them."""
+        if self.distances is None:
+            return hidden
+        apart = self.distances(rows, columns)
+        return hidden + (apart if hidden.ndim == 4 else apart.unsqueeze(-3))
 
     def encode(self, ids: Tensor, mask: Tensor, start: int = QUESTION_TOKENS, kind: int = 1) -> Encoded:
         """Encodes abstracts: ``ids`` and ``mask`` are [b, t].
@@ -120,7 +120,7 @@ class Reader(nn.Module):
         """
         words, x = self.embed(ids, start, kind)
         places = torch.arange(ids.shape[-1]) + start
-        bias = ((1 - mask) * -1e4)[:, None, None, :] + self.distances(places, places)
+        bias = self.bias(((1 - mask) * -1e4)[:, None, None, :], places, places)
         keys, values = [], []
         for layer in self.layers:
             q, k, v = layer.split(layer.query(x)), layer.split(layer.key(x)), layer.split(layer.value(x))
@@ -139,16 +139,16 @@ class Reader(nn.Module):
         _, n, length = ids.shape
         words, y = self.embed(ids, 0, 0)
         places = torch.arange(length)
-        far = self.distances(places, torch.arange(visible.shape[-1]) + QUESTION_TOKENS)
-        own_bias = ((1 - mask) * -1e4)[:, :, None, None, :] + self.distances(places, places)
-        abstract_bias = ((1 - visible) * -1e4)[:, None, :, None, :] + far.unsqueeze(-3)
+        across_places = torch.arange(visible.shape[-1]) + QUESTION_TOKENS
+        own_bias = self.bias(((1 - mask) * -1e4)[:, None, :, None, :], places, places)
+        abstract_bias = self.bias(((1 - visible) * -1e4)[:, None, :, None, :], places, across_places)
         for layer, keys, values in zip(self.layers, seen.keys, seen.values, strict=True):
             q, own_keys, own_values = (layer.split(f(y)) for f in (layer.query, layer.key, layer.value))
             scale = q.shape[-1] ** -0.5
             # One matrix of all questions against the abstract: [b, heads, n * l, t].
             across = q.transpose(1, 2).flatten(2, 3) @ keys.transpose(-1, -2) * scale
             across = across.unflatten(2, (n, length)) + abstract_bias
-            own = (q @ own_keys.transpose(-1, -2) * scale + own_bias).transpose(1, 2)
+            own = (q @ own_keys.transpose(-1, -2) * scale).transpose(1, 2) + own_bias
             weights = torch.cat([across, own], -1).softmax(-1)
             t = keys.shape[-2]
             attended = (weights[..., :t].flatten(2, 3) @ values).unflatten(2, (n, length)).transpose(1, 2)

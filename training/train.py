@@ -28,7 +28,7 @@ from training.data import STANCES, Abstract, Item, Labelled, Packs, held_out, lo
 from training.encoding import collate, thirds
 from training.model import Reader, Verdict, adapted, from_minilm, from_mpnet
 from training.neighbours import hard_negatives
-from training.restore import restored
+from training.restore import restored, rounded, unrounded
 
 RATE, TEACHER_RATE = 1.5e-4, 4e-4
 WEIGHTS = {"whole": 1.5, "sentences": 2.0, "first": 0.5, "stance": 1.5, "choice": 0.5}
@@ -156,7 +156,7 @@ def train(
             torch.save(
                 {"reader": learned_of(reader), "optimizer": optimizer.state_dict(), "step": step, "spent": spent}, kept
             )
-    save_file(learned_of(reader), out)
+    save_file(rounded(learned_of(reader)) if reader.distances else learned_of(reader), out)
     kept.unlink(missing_ok=True)
 
 
@@ -170,7 +170,7 @@ def learned_of(reader: Reader) -> dict[str, Tensor]:
 def teacher_of(weights: Path, mpnet: Path) -> Reader:
     """The teacher that a run with --mpnet wrote."""
     teacher = adapted(from_mpnet(mpnet)).eval()
-    teacher.load_state_dict(load_file(weights), strict=False)
+    teacher.load_state_dict(unrounded(load_file(weights)), strict=False)
     return teacher
 
 
