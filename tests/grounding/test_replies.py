@@ -406,6 +406,11 @@ def test_any_text_is_read(text: str, size: int) -> None:
     assert pieces(text, size) == pieces(text, max(1, len(text)))
 
 
+@pytest.mark.parametrize("depth", [600, 100_000])
+def test_json_that_is_nested_too_deep_is_text(depth: int) -> None:
+    assert pieces(f'[{{"a":{"[" * depth}{"]" * depth}}}]', 5_000)
+
+
 def test_a_papers_number_in_the_prompt_is_not_told_to_the_reader() -> None:
     told = grounded(
         "Paper 1 shows that PPO outperforms DPO in all three benchmarks. In Paper 2, CTMA is robust to them."
