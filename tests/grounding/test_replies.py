@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from rag_assistant.answering.streamed_text import StreamedText
 from rag_assistant.drafts import Draft, Label, PartialSentence, Piece, Refusal, Withdrawn
-from rag_assistant.evidence.base import Evidence
+from rag_assistant.evidence.base import QuestionEvidence
 from rag_assistant.grounding.ground import Grounder
 from rag_assistant.sentences import protected_spans
 from rag_assistant.types import Paper
@@ -40,7 +40,7 @@ CTMA = Paper(
 QUESTION = "How does DPO compare with PPO, what memory does it need, and is CTMA robust? What is its carbon footprint?"
 
 
-def sent() -> Evidence:
+def sent() -> QuestionEvidence:
     return evidence(found(DPO), found(CTMA))
 
 
