@@ -13,11 +13,11 @@ from rag_assistant.questions.form import QuestionForm
 _RANK_MALUS = 0.1
 
 
-Size = Callable[[QuestionEvidence], int]
+TokenCount = Callable[[QuestionEvidence], int]
 """How many tokens a prompt with this evidence has."""
 
 
-def fitting(form: QuestionForm, evidence: QuestionEvidence, room: int, size: Size) -> QuestionEvidence | None:
+def fitting(form: QuestionForm, evidence: QuestionEvidence, room: int, size: TokenCount) -> QuestionEvidence | None:
     """The evidence with as many sentences, the most useful first, as a prompt of ``room`` tokens holds.
 
     A paper of which no sentence is left is left out. ``None`` when not even one sentence fits.
@@ -38,7 +38,7 @@ def fitting(form: QuestionForm, evidence: QuestionEvidence, room: int, size: Siz
 
 
 def first_papers(
-    form: QuestionForm, evidence: QuestionEvidence, room: int, size: Size, *, most: int
+    form: QuestionForm, evidence: QuestionEvidence, room: int, size: TokenCount, *, most: int
 ) -> QuestionEvidence | None:
     """The evidence with as many of its first papers, whole, as a prompt of ``room`` tokens holds, ``most`` at most.
 
