@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from rag_assistant.evals.case import Case, CaseProblem, pattern_found
+from rag_assistant.evals.records import Fault
 from rag_assistant.evals.text import content_stems, plain
 from rag_assistant.types import Paper
 
 MAX_PARAPHRASE_OVERLAP = 0.2
 """Share of a paraphrase question's content stems that may occur in the abstract; one word is always allowed."""
 
-Fault = tuple[str, str]
 _CaseCheck = Callable[[Case, "_World"], Iterator[Fault]]
 
 
