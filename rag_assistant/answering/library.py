@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from rag_assistant.answering.snapshots import Snapshots
 from rag_assistant.embedders.base import Embedder
 from rag_assistant.index.build import IndexSummary, build_index, preview, remove
+from rag_assistant.index.generations import OnProgress
 from rag_assistant.loaders import LoadReport, load_papers
 from rag_assistant.types import Filters, Paper
 
@@ -17,15 +18,13 @@ if TYPE_CHECKING:
     from rag_assistant.settings import Settings
 
 PathLike = str | os.PathLike[str]
-Progress = Callable[[str, int, int], None]
-"""Called with a stage's name, how much of it is done, and of how much."""
 
 
 class Library:
     """What an assistant does with papers besides answering."""
 
     def __init__(
-        self, settings: Settings, embedder: Embedder, snapshots: Snapshots, progress: Progress | None = None
+        self, settings: Settings, embedder: Embedder, snapshots: Snapshots, progress: OnProgress | None = None
     ) -> None:
         self._settings = settings
         self._embedder = embedder

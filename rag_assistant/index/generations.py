@@ -29,7 +29,7 @@ from typing import Any
 
 from rag_assistant.errors import IndexLocked, IndexReadOnly, OutOfSpace, StoreError, is_out_of_space
 
-Progress = Callable[[str, int, int], None]
+OnProgress = Callable[[str, int, int], None]
 """Told of work as ``(stage, done, total)``; ``total`` is 0 where it isn't known."""
 MANIFEST = "manifest.json"
 _NAME = re.compile(r"\d{6,}-[0-9a-f]{12}")
@@ -154,7 +154,7 @@ class IndexFolder:
                 leftover.unlink()
 
     @contextmanager
-    def writing(self, timeout: float | None = None, progress: Progress | None = None) -> Iterator[None]:
+    def writing(self, timeout: float | None = None, progress: OnProgress | None = None) -> Iterator[None]:
         """Makes this process the only writer for the length of a ``with`` block.
 
         Args:
