@@ -24,6 +24,7 @@ from rag_assistant.reader.base import Abstract as Text
 from rag_assistant.reader.base import Reader, Reading, Stance
 from training.data import SEVERAL, Abstract, Item, Labelled, held_out, load
 from training.encoding import collate
+from training.model import Encoded
 
 FALSE_REFUSALS = (0.10, 0.15)
 
@@ -60,6 +61,7 @@ class Teacher:
         from training.train import teacher_of
 
         self._network = teacher_of(weights, mpnet)
+        self._last: tuple[Text, Encoded] | None = None
 
     def read(self, question: str, abstracts: Sequence[Text]) -> list[Reading]:
         """One question against several abstracts."""
@@ -82,9 +84,10 @@ class Teacher:
         items = [Item(one, "", frozenset()) for one in texts]
         batch = collate([(Abstract("", abstract.title, abstract.sentences), items)])
         with torch.no_grad():
-            seen = self._network.encode(batch.ids, batch.mask)
+            if self._last is None or self._last[0] != abstract:
+                self._last = abstract, self._network.encode(batch.ids, batch.mask)
             asked = batch.asked, batch.asked_mask, batch.visible, batch.members
-            whole, sentences, stances = self._network.read(seen, *asked)
+            whole, sentences, stances = self._network.read(self._last[1], *asked)
         return whole[0], sentences[0], stances[0]
 
 

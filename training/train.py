@@ -203,7 +203,7 @@ def main() -> None:
     elif given.mpnet:
         reader = adapted(from_mpnet(given.mpnet))
     if given.start:
-        weights = restored(given.start) if given.start.suffix == ".onnx" else load_file(given.start)
+        weights = restored(given.start) if given.start.suffix == ".onnx" else unrounded(load_file(given.start))
         reader.load_state_dict(weights, strict=given.start.suffix == ".onnx")
     highest = TEACHER_RATE if given.mpnet and not teacher else RATE
     train(reader.train(), Packs(papers, hard, given.seed), given.minutes, given.out, highest, teacher)
