@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, get_args
 
 from rag_assistant.answering.batch import Outcome, aask_all, ask_all
-from rag_assistant.answering.library import Library, PathLike, Progress
+from rag_assistant.answering.library import Library, PathLike
 from rag_assistant.answering.run import QuestionRun
 from rag_assistant.answering.runner import aevents_of, events_of
 from rag_assistant.answering.snapshots import Snapshots
@@ -23,7 +23,7 @@ from rag_assistant.embedders.base import Embedder
 from rag_assistant.errors import BackendError, InputError
 from rag_assistant.index.generations import IndexFolder
 from rag_assistant.index.open import OpenIndex, open_index
-from rag_assistant.loaders import load_papers
+from rag_assistant.loaders import Progress, load_papers
 from rag_assistant.models.budget import Budget
 from rag_assistant.plugins import load_plugin
 from rag_assistant.questions.form import analyse
