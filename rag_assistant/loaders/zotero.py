@@ -30,7 +30,9 @@ _VENUES = (
 _FIELDS = ("title", "abstractNote", "date", "DOI", "url", "extra", "archiveID", *_VENUES)
 _AUTHORS = ("author", "presenter", "inventor")
 _TRIES = 3
-_BESIDE = ("-journal", "-wal")
+_SHOWN = 80
+_DAMAGED = (sqlite3.DatabaseError, UnicodeDecodeError)
+"""The second where SQLite's own message repeats what it can't read."""
 
 _ITEMS = """
     SELECT itemID FROM items JOIN itemTypes USING (itemTypeID)
@@ -58,7 +60,7 @@ def load_zotero(path: Path) -> Iterator[Paper | Problem]:
         told = "is no library of Zotero 5 or newer" if "no such" in str(error) else f"can't be read: {error}"
         yield Problem(file, None, "", told)
         return
-    except sqlite3.DatabaseError:
+    except _DAMAGED:
         yield Problem(file, None, "", "is damaged, or no SQLite database")
         return
     if records is None:
@@ -67,7 +69,7 @@ def load_zotero(path: Path) -> Iterator[Paper | Problem]:
     for record in records:
         for item in papers_from(record):
             if isinstance(item, Problem):
-                item = replace(item, file=f"{file}: {record.title or record.line}", line=None)
+                item = replace(item, file=f"{file}: {str(record.title or record.line)[:_SHOWN]}", line=None)
             yield item
 
 
@@ -75,45 +77,38 @@ def _read(path: Path, file: str) -> list[Record] | None:
     """``None`` where the file was changed each time while it was read."""
     for _ in range(_TRIES):
         before = _stamps(path)
-        with (
-            TemporaryDirectory() as folder,
-            closing(sqlite3.connect(_address(path, Path(folder)), uri=True)) as library,
-        ):
-            library.text_factory = lambda data: data.decode("utf-8", "replace")
-            try:
+        try:
+            with TemporaryDirectory() as folder, closing(_opened(path, Path(folder))) as library:
                 records = _records(library, file)
-            except sqlite3.DatabaseError:
-                if _stamps(path) == before:
-                    raise
-        if _stamps(path) == before:
-            return records
+        except (*_DAMAGED, FileNotFoundError):
+            if _stamps(path) == before:
+                raise
+        else:
+            if _stamps(path) == before:
+                return records
     return None
 
 
-def _address(path: Path, folder: Path) -> str:
-    """What to open. Zotero locks its file for as long as it runs, so the lock is passed over; what it has not yet
-    written into the file, or would take back out, stands in a second one, which SQLite reads in a copy only."""
-    beside = [
-        path.with_name(path.name + end) for end, stamp in zip(_BESIDE, _stamps(path)[1:], strict=True) if stamp[1]
-    ]
-    if not beside:
-        return f"{path.resolve().as_uri()}?immutable=1"
-    for one in (path, *beside):
+def _opened(path: Path, folder: Path) -> sqlite3.Connection:
+    """Zotero locks its file for as long as it runs, so the lock is passed over; what it has not yet written into the
+    file, or would take back out, stands in a second one, which SQLite reads in a copy only."""
+    beside = [one for one, (_, size) in zip(_beside(path), _stamps(path)[1:], strict=True) if size]
+    for one in (path, *beside) if beside else ():
         shutil.copyfile(one, folder / one.name)
-    return (folder / path.name).as_uri()
+    address = (folder / path.name).as_uri() if beside else f"{path.resolve().as_uri()}?immutable=1"
+    library = sqlite3.connect(address, uri=True)
+    library.text_factory = lambda data: data.decode("utf-8", "replace")
+    return library
+
+
+def _beside(path: Path) -> list[Path]:
+    return [path.with_name(f"{path.name}-{end}") for end in ("journal", "wal")]
 
 
 def _stamps(path: Path) -> list[tuple[int, int]]:
     """When the library and what is beside it were written last, and how long each is; 0 where there is none."""
-    stamps = []
-    for one in (path, *(path.with_name(path.name + end) for end in _BESIDE)):
-        try:
-            stat = one.stat()
-        except FileNotFoundError:
-            stamps.append((0, 0))
-        else:
-            stamps.append((stat.st_mtime_ns, stat.st_size))
-    return stamps
+    found = [path.stat(), *(one.stat() if one.exists() else None for one in _beside(path))]
+    return [(one.st_mtime_ns, one.st_size) if one else (0, 0) for one in found]
 
 
 def _records(library: sqlite3.Connection, file: str) -> list[Record]:

@@ -153,11 +153,11 @@ def test_behind_a_cover(tmp_path: Path) -> None:
     )
 
 
-def encrypted(password: str) -> bytes:
+def encrypted(password: str, algorithm: str = "AES-256") -> bytes:
     from pypdf import PdfReader, PdfWriter
 
     writer = PdfWriter(clone_from=PdfReader(io.BytesIO(pdf(page()))))
-    writer.encrypt(user_password=password, owner_password="owner", algorithm="RC4-128")
+    writer.encrypt(user_password=password, owner_password="owner", algorithm=algorithm)
     out = io.BytesIO()
     writer.write(out)
     return out.getvalue()
@@ -179,12 +179,13 @@ def bad_files(folder: Path) -> None:
 def test_what_cant_be_read_is_a_sentence_each_and_the_rest_is_read(tmp_path: Path) -> None:
     bad_files(tmp_path)
     write_pdf(tmp_path / "good.pdf", page())
-    (tmp_path / "owned.pdf").write_bytes(encrypted(""))  # which everybody may open
+    for algorithm in ("AES-256", "RC4-128"):  # with an owner's password only: everybody may open these
+        (tmp_path / f"owned {algorithm}.pdf").write_bytes(encrypted("", algorithm))
     report = load_papers(tmp_path)
     assert [paper.abstract for paper in report.papers] == [ABSTRACT]
     assert [note.message for note in report.merged] == [
         f"{report.papers[0].id!r} is already there from {tmp_path}/good.pdf:1; this copy was passed over"
-    ]
+    ] * 2
     told = {Path(problem.file).name: str(problem).partition(": ")[2] for problem in report.problems}
     assert told == {
         "damaged.pdf": "is damaged, or no PDF",

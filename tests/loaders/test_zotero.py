@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
+import os
 import sqlite3
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -134,6 +137,26 @@ def test_a_change_under_way_is_not_seen(library: Library) -> None:
     assert contents(library.path.parent) == before
 
 
+def test_a_library_that_never_rests_is_told(library: Library) -> None:
+    library.add("journalArticle", title="On ants", abstractNote=ABSTRACT)
+    done = threading.Event()
+
+    def disturb() -> None:
+        for second in itertools.count(1):
+            os.utime(library.path, (second, second))
+            if done.wait(0.0001):
+                return
+
+    thread = threading.Thread(target=disturb)
+    thread.start()
+    try:
+        with pytest.raises(LoadError, match="is being written by Zotero all the time"):
+            load_papers(library.path)
+    finally:
+        done.set()
+        thread.join()
+
+
 def test_a_library_that_may_not_be_written(library: Library) -> None:
     library.add("journalArticle", title="On ants", abstractNote=ABSTRACT)
     library.connection.close()
@@ -165,4 +188,14 @@ def test_a_library_cut_short_is_told_or_read(library: Library) -> None:
     for share in range(1, 8):
         library.path.write_bytes(whole[: len(whole) * share // 8])
         with pytest.raises(LoadError, match=r"damaged|can't be read|no library"):
+            load_papers(library.path)
+
+
+def test_a_library_damaged_in_its_tables(library: Library) -> None:
+    library.add("journalArticle", title="On ants", abstractNote=ABSTRACT)
+    library.connection.close()
+    whole = library.path.read_bytes()
+    for broken in (b"CREATE TABL\xe0 items", b"CREATE TABLE i\xceems", b"\xff" * 18):
+        library.path.write_bytes(whole.replace(b"CREATE TABLE items", broken))
+        with pytest.raises(LoadError, match=r"damaged|no library of Zotero"):
             load_papers(library.path)
