@@ -10,22 +10,15 @@ from xml.etree.ElementTree import Element, ParseError
 from rag_assistant.errors import LoadError
 from rag_assistant.loaders.base import Problem
 from rag_assistant.loaders.fields import Record, papers_from
+from rag_assistant.loaders.identity import arxiv_id
 from rag_assistant.types import Paper
 
 if TYPE_CHECKING:
     from rag_assistant.loaders.web import Web
 
 _BATCH = 100
-_ID = r"(\d{4}\.\d{4,5}|[a-z]+(?:-[a-z]+)?(?:\.[A-Z]{2})?/\d{7})(?:v\d+)?"
-_WHOLE = re.compile(_ID)
-_NAMED = re.compile(rf"(?:arxiv[:.]\s*|arxiv\.org/(?:abs|pdf)/){_ID}\b", re.IGNORECASE)
 _ATOM = "{http://www.w3.org/2005/Atom}"
 _ARXIV = "{http://arxiv.org/schemas/atom}"
-
-
-def arxiv_id(*texts: str | None) -> str | None:
-    """The first id that one of the texts gives as arXiv's, without its version."""
-    return next((found[1] for text in texts if text and (found := _NAMED.search(text))), None)
 
 
 def arxiv_page(paper: str) -> str:
@@ -47,11 +40,11 @@ def fetch_arxiv(name: str, web: Web) -> Iterator[Paper | Problem]:
     asked = [part.strip() for part in name.split(",") if part.strip()]
     wanted = []
     for part in asked:
-        found = _WHOLE.fullmatch(part) or _NAMED.search(part)
-        if found is None:
+        paper = arxiv_id(f"arxiv:{part}")
+        if paper is None:
             yield Problem(f"arxiv:{part}", None, "", "is no arXiv id, such as arxiv:1707.08567")
-        elif found[1] not in wanted:
-            wanted.append(found[1])
+        elif paper not in wanted:
+            wanted.append(paper)
     for start in range(0, len(wanted), _BATCH):
         yield from _batch(wanted[start : start + _BATCH], web)
         web.reading("arXiv", min(start + _BATCH, len(wanted)), len(wanted))
@@ -74,7 +67,7 @@ def _batch(wanted: list[str], web: Web) -> Iterator[Paper | Problem]:
         raise LoadError("arXiv sent something that is no feed.", hint="run it again later") from error
     found = {}
     for entry in entries:
-        if paper := arxiv_id(_text(entry, f"{_ATOM}id")):
+        if paper := arxiv_id(entry.findtext(f"{_ATOM}id")):
             found[paper] = entry
     for paper in wanted:
         if paper in found:
@@ -84,23 +77,19 @@ def _batch(wanted: list[str], web: Web) -> Iterator[Paper | Problem]:
 
 
 def _record(paper: str, entry: Element) -> Record:
-    doi = _text(entry, f"{_ARXIV}doi")
+    doi = entry.findtext(f"{_ARXIV}doi")
     # A line that begins with white space begins a paragraph; other line ends are where arXiv wraps.
-    paragraphs = re.split(r"\n[ \t]+", (_text(entry, f"{_ATOM}summary") or "").strip())
+    paragraphs = re.split(r"\n[ \t]+", (entry.findtext(f"{_ATOM}summary") or "").strip())
     return Record(
         file=f"arxiv:{paper}",
         line=1,
         id=paper_id(paper, doi),
-        title=_text(entry, f"{_ATOM}title"),
+        title=entry.findtext(f"{_ATOM}title"),
         abstract="\n".join(" ".join(paragraph.split()) for paragraph in paragraphs),
-        authors=[name for author in entry.iter(f"{_ATOM}author") if (name := _text(author, f"{_ATOM}name"))],
-        year=(_text(entry, f"{_ATOM}published") or "")[:4],
-        venue=_text(entry, f"{_ARXIV}journal_ref") or "arXiv",
+        authors=[name for author in entry.iter(f"{_ATOM}author") if (name := author.findtext(f"{_ATOM}name"))],
+        year=(entry.findtext(f"{_ATOM}published") or "")[:4],
+        venue=entry.findtext(f"{_ARXIV}journal_ref") or "arXiv",
         url=arxiv_page(paper),
         doi=doi,
         links=(("arxiv", arxiv_page(paper)),),
     )
-
-
-def _text(element: Element, name: str) -> str | None:
-    return element.findtext(name)

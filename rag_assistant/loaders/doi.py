@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from rag_assistant.errors import LoadError
-from rag_assistant.loaders.arxiv import arxiv_id, arxiv_page, paper_id
+from rag_assistant.loaders.arxiv import arxiv_page, paper_id
 from rag_assistant.loaders.base import Problem
 from rag_assistant.loaders.fields import Record, papers_from
+from rag_assistant.loaders.identity import arxiv_id
 from rag_assistant.loaders.markup import plain
 from rag_assistant.types import Paper
 

@@ -10,7 +10,7 @@ _TEX = re.compile(r"<(?:jats:)?tex-math\b[^<>]*>((?:(?!<(?:jats:)?tex-math\b).)*
 _MATHML = re.compile(r"<mml:math\b(?:(?!<mml:math\b).)*?</mml:math>", re.S)
 _DOCUMENT = re.compile(r".*\\begin\{document\}|\\end\{document\}.*", re.S)
 _ATTRIBUTES = r"(?:\s+[\w:-]+\s*=[^<>]*|\s*)/?"
-_HEADING = re.compile(r"<(?:jats:)?(?:title|h[1-6])>\s*([^<>]*?)\s*:?\s*</(?:jats:)?(?:title|h[1-6])>", re.I)
+_HEADING = re.compile(r"<(?:jats:)?(?:title|h[1-6])>([^<>]*)</(?:jats:)?(?:title|h[1-6])>", re.I)
 _RAISED = re.compile(rf"<(?:jats:)?sup{_ATTRIBUTES}>([+\-\u2212]?[\d.]+[+\-]?|[+\-]|[A-Za-z])</(?:jats:)?sup>", re.I)
 _BLOCK = re.compile(rf"</?(?:jats:)?(?:p|div|sec|list|list-item|ul|ol|li|disp-quote|br){_ATTRIBUTES}>", re.I)
 _TAG = re.compile(
@@ -31,7 +31,7 @@ def plain(text: str) -> str:
     text = html.unescape(text) if "&lt;" in text and _escaped(text) else text
     if "tex-math" in text:
         text = _TEX.sub(lambda found: _DOCUMENT.sub("", found[1]), _MATHML.sub("", text))
-    text = _HEADING.sub(lambda found: "" if found[1].lower() in ("", "abstract") else f"\n{found[1]}: ", text)
+    text = _HEADING.sub(_heading, text)
     text = _RAISED.sub(r"^\1", text)
     parted = _BLOCK.sub("\n", text)
     stripped = html.unescape(_TAG.sub("", parted))
@@ -39,6 +39,11 @@ def plain(text: str) -> str:
         return stripped
     lines = [" ".join(line.split()) for line in stripped.split("\n")]
     return re.sub(r":\n(?=\S)", ": ", "\n".join(line for line in lines if line))
+
+
+def _heading(found: re.Match[str]) -> str:
+    name = found[1].strip().rstrip(":").rstrip()
+    return f"\n{name}: " if name and name.lower() != "abstract" else ""
 
 
 def _escaped(text: str) -> bool:

@@ -15,9 +15,10 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
-from rag_assistant.loaders.arxiv import arxiv_id, arxiv_page, paper_id
+from rag_assistant.loaders.arxiv import arxiv_page, paper_id
 from rag_assistant.loaders.base import Problem, display
 from rag_assistant.loaders.fields import Record, papers_from
+from rag_assistant.loaders.identity import arxiv_id
 from rag_assistant.types import Paper
 
 _PAGES = 3

@@ -12,9 +12,10 @@ from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from rag_assistant.loaders.arxiv import arxiv_id, arxiv_page
+from rag_assistant.loaders.arxiv import arxiv_page, paper_id
 from rag_assistant.loaders.base import Problem, display
 from rag_assistant.loaders.fields import Record, papers_from
+from rag_assistant.loaders.identity import arxiv_id
 from rag_assistant.loaders.markup import plain
 from rag_assistant.types import Paper
 
@@ -130,7 +131,7 @@ def _record(file: str, item: int, data: dict[str, str], authors: list[str]) -> R
     return Record(
         file=file,
         line=item,
-        id=f"arxiv:{preprint}" if preprint and (not doi or arxiv_id(doi)) else None,
+        id=paper_id(preprint, doi),
         title=plain(data.get("title", "")),
         abstract=data.get("abstractNote"),
         authors=authors,
