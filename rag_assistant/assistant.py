@@ -23,7 +23,7 @@ from rag_assistant.embedders.base import Embedder
 from rag_assistant.errors import BackendError, InputError
 from rag_assistant.index.generations import IndexFolder
 from rag_assistant.index.open import OpenIndex, open_index
-from rag_assistant.loaders import Progress, load_papers
+from rag_assistant.loaders import OnProgress, load_papers
 from rag_assistant.models.budget import Budget
 from rag_assistant.plugins import load_plugin
 from rag_assistant.questions.form import analyse
@@ -57,7 +57,7 @@ class Assistant(Library):
         check: Check | None = None,
         rerank: Any = None,
         reader: Reader | None = None,
-        progress: Progress | None = None,
+        progress: OnProgress | None = None,
     ) -> None:
         snapshots = Snapshots(
             opened,
@@ -85,7 +85,7 @@ class Assistant(Library):
         reader: str | Reader | None = None,
         check: str | Check | None = None,
         lock_timeout: float | None = None,
-        progress: Progress | None = None,
+        progress: OnProgress | None = None,
         **others: Any,
     ) -> Self:
         """Opens the index, building or mending it where needed.
@@ -256,7 +256,7 @@ class Assistant(Library):
         k: int | None = None,
         filters: Filters | None = None,
         length: Length | None = None,
-        progress: Progress | None = None,
+        progress: OnProgress | None = None,
     ) -> tuple[Outcome, ...]:
         """Answers many questions, several at a time; in their order, each with its answer or its error.
 
@@ -291,7 +291,7 @@ class Assistant(Library):
         k: int | None = None,
         filters: Filters | None = None,
         length: Length | None = None,
-        progress: Progress | None = None,
+        progress: OnProgress | None = None,
     ) -> tuple[Outcome, ...]:
         """As :meth:`ask_many`, without blocking the event loop; cancelling it ends what is under way."""
 
@@ -395,7 +395,9 @@ def _resolve_rerank(chosen: Any) -> Any:
     return load_plugin("reranker", chosen)() if isinstance(chosen, str) else chosen
 
 
-def _open_index(settings: Settings, embedder: Embedder, progress: Progress | None, *, corpus: bool = True) -> OpenIndex:
+def _open_index(
+    settings: Settings, embedder: Embedder, progress: OnProgress | None, *, corpus: bool = True
+) -> OpenIndex:
     report = load_papers(list(settings.corpus)) if settings.corpus and corpus else None
     return open_index(
         settings.index_path,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from rag_assistant.answering.snapshots import Snapshots
 from rag_assistant.embedders.base import Embedder
 from rag_assistant.index.build import IndexSummary, build_index, preview, remove
-from rag_assistant.loaders import LoadReport, Progress, load_papers
+from rag_assistant.loaders import LoadReport, OnProgress, load_papers
 from rag_assistant.types import Filters, Paper
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ class Library:
     """What an assistant does with papers besides answering."""
 
     def __init__(
-        self, settings: Settings, embedder: Embedder, snapshots: Snapshots, progress: Progress | None = None
+        self, settings: Settings, embedder: Embedder, snapshots: Snapshots, progress: OnProgress | None = None
     ) -> None:
         self._settings = settings
         self._embedder = embedder

@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import Any
 
 from rag_assistant.errors import IndexLocked, IndexReadOnly, OutOfSpace, StoreError, is_out_of_space
-from rag_assistant.loaders import Progress
+from rag_assistant.loaders import OnProgress
 
 MANIFEST = "manifest.json"
 _NAME = re.compile(r"\d{6,}-[0-9a-f]{12}")
@@ -153,7 +153,7 @@ class IndexFolder:
                 leftover.unlink()
 
     @contextmanager
-    def writing(self, timeout: float | None = None, progress: Progress | None = None) -> Iterator[None]:
+    def writing(self, timeout: float | None = None, progress: OnProgress | None = None) -> Iterator[None]:
         """Makes this process the only writer for the length of a ``with`` block.
 
         Args:

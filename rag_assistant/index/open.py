@@ -20,7 +20,7 @@ from rag_assistant.index.opened import OpenIndex
 from rag_assistant.index.state import Found, inspect
 from rag_assistant.index.store import Store
 from rag_assistant.index.write import write_generation
-from rag_assistant.loaders import Progress
+from rag_assistant.loaders import OnProgress
 from rag_assistant.types import Paper
 
 __all__ = ["OpenIndex", "open_index"]
@@ -38,7 +38,7 @@ def open_index(
     build_missing: bool = True,
     papers: Iterable[Paper] | None = None,
     lock_timeout: float | None = None,
-    progress: Progress | None = None,
+    progress: OnProgress | None = None,
     repair: bool = True,
     notices: Iterable[str] = (),
 ) -> OpenIndex:
@@ -107,7 +107,7 @@ class _Opening:
     build_missing: bool
     wanted: Mapping[str, Paper] | None
     lock_timeout: float | None
-    progress: Progress | None
+    progress: OnProgress | None
     notices: list[str]
 
     def look(self) -> tuple[Found | None, str]:

@@ -55,9 +55,9 @@ def _batch(wanted: list[str], web: Web) -> Iterator[Paper | Problem]:
     from defusedxml.common import DefusedXmlException
     from defusedxml.ElementTree import fromstring
 
-    from rag_assistant.loaders.web import Service
+    from rag_assistant.loaders.web import PaperService
 
-    service = Service("arXiv", "https://export.arxiv.org", "RAG_ARXIV_URL", 3.0)
+    service = PaperService("arXiv", "https://export.arxiv.org", "RAG_ARXIV_URL", 3.0)
     path = f"/api/query?id_list={','.join(wanted)}&max_results={len(wanted)}"
     body = web.get(service, path, accept="application/atom+xml", keep=True)
     try:

@@ -55,7 +55,7 @@ the file can't be read and nothing else. A bad record is a problem and the rest 
 Source: TypeAlias = Callable[[str, "Web"], Iterator[Paper | Problem]]
 """Asks a service. Takes what stands behind the colon of ``arxiv:1707.08567``, and yields as a loader does; raises
 ``LoadError`` where the service fails, since an index of half of a list would drop the other half."""
-Progress: TypeAlias = Callable[[str, int, int], None]
+OnProgress: TypeAlias = Callable[[str, int, int], None]
 """Told of work as ``(stage, done, total)``; ``total`` is 0 where it isn't known."""
 
 

@@ -29,9 +29,9 @@ def fetch_doi(name: str, web: Web) -> Iterator[Paper | Problem]:
     Raises:
         LoadError: doi.org or the agency can't be reached.
     """
-    from rag_assistant.loaders.web import Service
+    from rag_assistant.loaders.web import PaperService
 
-    service = Service("doi.org", "https://doi.org", "RAG_DOI_URL", 0.5)
+    service = PaperService("doi.org", "https://doi.org", "RAG_DOI_URL", 0.5)
     found = _DOI.search(name)
     if found is None:
         yield Problem(f"doi:{name}", None, "", "is no DOI, such as doi:10.1145/3292500.3330701")

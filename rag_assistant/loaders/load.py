@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from rag_assistant.errors import LoadError
-from rag_assistant.loaders.base import Loader, LoadReport, Problem, Progress, Source, display, grouped
+from rag_assistant.loaders.base import Loader, LoadReport, OnProgress, Problem, Source, display, grouped
 from rag_assistant.loaders.identity import normalised
 from rag_assistant.loaders.registry import loader_for, source_for, supported
 from rag_assistant.types import Paper
@@ -19,7 +19,7 @@ _TOLD = 3
 
 
 def load_papers(
-    paths: str | os.PathLike[str] | Sequence[str | os.PathLike[str]], *, progress: Progress | None = None
+    paths: str | os.PathLike[str] | Sequence[str | os.PathLike[str]], *, progress: OnProgress | None = None
 ) -> LoadReport:
     """The papers of files, folders and services.
 
@@ -65,7 +65,7 @@ def load_papers(
 class _Gathered:
     """What has been read so far."""
 
-    def __init__(self, progress: Progress | None) -> None:
+    def __init__(self, progress: OnProgress | None) -> None:
         self.papers: dict[str, Paper] = {}
         self.problems: list[Problem] = []
         self.notes: list[Problem] = []

@@ -14,7 +14,7 @@ from rag_assistant.loaders.fields import Record, papers_from
 from rag_assistant.types import Paper
 
 if TYPE_CHECKING:
-    from rag_assistant.loaders.web import Service, Web
+    from rag_assistant.loaders.web import PaperService, Web
 
 _PAGE = 1000
 _MOST = 100_000
@@ -29,13 +29,13 @@ def fetch_openreview(name: str, web: Web) -> Iterator[Paper | Problem]:
     Raises:
         LoadError: OpenReview can't be reached, or what it sends is no list.
     """
-    from rag_assistant.loaders.web import Service
+    from rag_assistant.loaders.web import PaperService
 
     short = re.fullmatch(r"(\w+)/(\d{4})", name)
     venue = f"{short[1]}.cc/{short[2]}/Conference" if short else name
     for service in (
-        Service("OpenReview", "https://api2.openreview.net", "RAG_OPENREVIEW_URL", 1.0),
-        Service("OpenReview", "https://api.openreview.net", "RAG_OPENREVIEW_V1_URL", 1.0),
+        PaperService("OpenReview", "https://api2.openreview.net", "RAG_OPENREVIEW_URL", 1.0),
+        PaperService("OpenReview", "https://api.openreview.net", "RAG_OPENREVIEW_V1_URL", 1.0),
     ):
         notes = _listed(service, venue, web)
         if notes:
@@ -47,7 +47,7 @@ def fetch_openreview(name: str, web: Web) -> Iterator[Paper | Problem]:
         yield from papers_from(_record(f"openreview:{name}", number, venue, note))
 
 
-def _listed(service: Service, venue: str, web: Web) -> list[dict[str, Any]]:
+def _listed(service: PaperService, venue: str, web: Web) -> list[dict[str, Any]]:
     notes: dict[str, dict[str, Any]] = {}
     for offset in range(0, _MOST, _PAGE):
         path = f"/notes?content.venueid={quote(venue, safe='')}&sort=number:asc&limit={_PAGE}&offset={offset}"

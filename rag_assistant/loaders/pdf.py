@@ -42,7 +42,7 @@ _LIGATURE = re.compile("[\ufb00-\ufb06]")
 
 
 @dataclass(slots=True)
-class _Line:
+class _PrintedLine:
     """A line as it is printed: pieces of text, each with the size and the name of its font."""
 
     pieces: list[tuple[str, float, str]] = field(default_factory=list)
@@ -104,7 +104,7 @@ def load_pdf(path: Path) -> Iterator[Paper | Problem]:
 
 
 def _paper(
-    file: str, pages: list[tuple[list[_Line], str]], about: str, named: str, wide: str
+    file: str, pages: list[tuple[list[_PrintedLine], str]], about: str, named: str, wide: str
 ) -> Iterator[Paper | Problem]:
     places = ((n, m) for n, (page, _) in enumerate(pages) for m, line in enumerate(page) if _ABSTRACT.match(line.text))
     at, start = next(places, (None, 0))
@@ -143,9 +143,9 @@ def _paper(
     )
 
 
-def _lines(page: Any) -> tuple[list[_Line], str]:
+def _lines(page: Any) -> tuple[list[_PrintedLine], str]:
     """The lines of a page, and apart from them what is turned, such as arXiv's stamp in the margin."""
-    lines, turned = [_Line()], []
+    lines, turned = [_PrintedLine()], []
 
     def visit(text: str, cm: list[float], tm: list[float], font: Any, size: float) -> None:
         if tm[1] * tm[2] < 0 or cm[1] * cm[2] < 0:
@@ -155,7 +155,7 @@ def _lines(page: Any) -> tuple[list[_Line], str]:
         height = round(abs(size * tm[3] * cm[3]), 1)
         head, *rest = _readable(text).split("\n")
         lines[-1].pieces.append((head, height, name))
-        lines.extend(_Line([(part, height, name)]) for part in rest)
+        lines.extend(_PrintedLine([(part, height, name)]) for part in rest)
 
     page.extract_text(visitor_text=visit)
     return [line for line in lines if line.text], " ".join("".join(turned).split())
@@ -167,7 +167,7 @@ def _readable(text: str) -> str:
     return _ACCENTED.sub(lambda found: unicodedata.normalize("NFC", found[2] + _ACCENTS[found[1]]), text)
 
 
-def _abstract(lines: list[_Line]) -> str | None:
+def _abstract(lines: list[_PrintedLine]) -> str | None:
     """From its heading to the next one, to letters of another size, or to the end of the page."""
     rest = _ABSTRACT.sub("", lines[0].text, count=1)
     body = lines[1:]
@@ -189,7 +189,7 @@ def _joined(lines: list[str]) -> str:
     return re.sub(r"(\w+)-\n([a-z]\w*)", join, text).replace("-\n", "-").replace("\n", " ")
 
 
-def _title(head: list[_Line], named: str, above: str) -> tuple[str | None, list[_Line]]:
+def _title(head: list[_PrintedLine], named: str, above: str) -> tuple[str | None, list[_PrintedLine]]:
     """The title, if it is found, and the lines between it and the abstract.
 
     Args:
@@ -212,7 +212,7 @@ def _letters(text: str) -> str:
     return "".join(c for c in unicodedata.normalize("NFKD", text).casefold() if c.isalnum())
 
 
-def _authors(below: list[_Line], wide: str) -> list[str]:
+def _authors(below: list[_PrintedLine], wide: str) -> list[str]:
     """The names in the first line below the title and where that goes on; none where it could be more, or others."""
     if not below:
         return []
@@ -237,7 +237,7 @@ def _authors(below: list[_Line], wide: str) -> list[str]:
     return names
 
 
-def _names(line: _Line, wide: str) -> list[str]:
+def _names(line: _PrintedLine, wide: str) -> list[str]:
     """The names of a line that holds nothing else. What is smaller is a mark, and a mark or a gap ends a name."""
     small = any(size < line.size - _SAME and text.strip() for text, size, _ in line.pieces)
     text = "".join(", " if size < line.size - _SAME and piece.strip() else piece for piece, size, _ in line.pieces)

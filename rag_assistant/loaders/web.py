@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rag_assistant.errors import LoadError
-from rag_assistant.loaders.base import Progress
+from rag_assistant.loaders.base import OnProgress
 from rag_assistant.pauses import duration, retry_after
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ _asked: dict[str, float] = {}
 
 
 @dataclass(frozen=True, slots=True)
-class Service:
+class PaperService:
     """Where a service is and how often it may be asked.
 
     Attributes:
@@ -55,11 +55,13 @@ class Web:
     """The services, for one loading. Replies of a long listing are kept until it is complete, so that a run that was
     stopped goes on where it was."""
 
-    def __init__(self, progress: Progress | None = None) -> None:
+    def __init__(self, progress: OnProgress | None = None) -> None:
         self._progress = progress
         self._kept: list[Path] = []
 
-    def get(self, service: Service, path: str, *, accept: str = "application/json", keep: bool = False) -> bytes | None:
+    def get(
+        self, service: PaperService, path: str, *, accept: str = "application/json", keep: bool = False
+    ) -> bytes | None:
         """What stands at a path of a service; ``None`` where there is nothing.
 
         Args:
@@ -98,7 +100,7 @@ class Web:
             kept.unlink(missing_ok=True)
         self._kept.clear()
 
-    def _tried(self, service: Service, address: str, accept: str, own: str) -> bytes | None:
+    def _tried(self, service: PaperService, address: str, accept: str, own: str) -> bytes | None:
         import httpx
 
         for attempt in range(1, _TRIES + 1):

@@ -61,12 +61,12 @@ def typed_errors(server: str, model: str, key_variable: str, key: str = "") -> I
         ) from error
     except openai.APIStatusError as error:
         said = error.response.text
-        refusal = _Refusal(error.status_code, _hidden(key, said_in(said)), said.lower(), error.response.headers)
+        refusal = _ServerRefusal(error.status_code, _hidden(key, said_in(said)), said.lower(), error.response.headers)
         raise _refused(refusal, server, model, key_variable) from error
     except Failed as error:
         reason = _hidden(key, error.reason)
         if error.status:
-            refusal = _Refusal(error.status, reason, error.words, {})
+            refusal = _ServerRefusal(error.status, reason, error.words, {})
             raise _refused(refusal, server, model, key_variable) from error
         raise broken_off(server, reason, error.words) from error
     except openai.APIError as error:
@@ -96,11 +96,11 @@ def foreign(error: Exception, server: str, model: str, key_variable: str, key: s
         if isinstance(code, int) and 400 <= code < 600:
             headers = getattr(response, "headers", None)
             body = str(getattr(response, "text", ""))
-            refusal = _Refusal(code, _hidden(key, said_in(body)) or told, f"{told} {body}".lower(), headers or {})
+            refusal = _ServerRefusal(code, _hidden(key, said_in(body)) or told, f"{told} {body}".lower(), headers or {})
             return _refused(refusal, server, model, key_variable)
     kind = type(error).__name__
     if re.search(r"auth|permission|credential", kind, re.IGNORECASE):
-        return _refused(_Refusal(401, told, "", {}), server, model, key_variable)
+        return _refused(_ServerRefusal(401, told, "", {}), server, model, key_variable)
     if "timeout" in kind.lower():
         return out_of_time(server)
     return by_words(told.lower(), server) or BackendError(
@@ -109,7 +109,7 @@ def foreign(error: Exception, server: str, model: str, key_variable: str, key: s
 
 
 @dataclass(frozen=True, slots=True)
-class _Refusal:
+class _ServerRefusal:
     """A refusal over HTTP: what it says to people, and all of its words in lower case."""
 
     code: int
@@ -118,7 +118,7 @@ class _Refusal:
     headers: Mapping[str, str]
 
 
-def _refused(refusal: _Refusal, server: str, model: str, key_variable: str) -> BackendError:
+def _refused(refusal: _ServerRefusal, server: str, model: str, key_variable: str) -> BackendError:
     code = refusal.code
     wait = retry_after(refusal.headers)
     if code == 401:  # what a server says of a key may repeat it

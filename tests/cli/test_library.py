@@ -16,7 +16,7 @@ import pytest
 from rag_assistant.render import clean
 from tests.cli.conftest import COMMAND, Run
 from tests.loaders.services import Reply, entry, serving
-from tests.loaders.zotero_library import Library
+from tests.loaders.zotero_library import ZoteroLibrary
 
 
 def _write(path: Path, *papers: dict[str, object]) -> Path:
@@ -245,7 +245,7 @@ def test_a_report_that_cant_be_written_is_an_error(rag_alone: Run, tmp_path: Pat
 
 
 def test_papers_come_from_services_and_from_zotero(rag_alone: Run, tmp_path: Path) -> None:
-    library = Library(tmp_path / "Zotero")
+    library = ZoteroLibrary(tmp_path / "Zotero")
     library.add("journalArticle", ("author", "Ann", "Lee"), title="On bees", abstractNote="We study bees. They fly.")
     with serving() as services:
         services.entries["2401.00001"] = entry("2401.00001", "On ants", "We study ants. They work.", "Bob Ray")

@@ -15,14 +15,14 @@ from rag_assistant.errors import LoadError
 from rag_assistant.loaders import load_papers
 from rag_assistant.types import Paper
 
-from .zotero_library import Library
+from .zotero_library import ZoteroLibrary
 
 ABSTRACT = "We study ants at length. It works."
 
 
 @pytest.fixture
-def library(tmp_path: Path) -> Iterator[Library]:
-    made = Library(tmp_path / "Zotero")
+def library(tmp_path: Path) -> Iterator[ZoteroLibrary]:
+    made = ZoteroLibrary(tmp_path / "Zotero")
     yield made
     made.connection.close()
 
@@ -35,7 +35,7 @@ def titles(path: Path) -> list[str]:
     return [paper.title for paper in load_papers(path).papers]
 
 
-def test_all_that_an_item_says_of_a_paper_arrives(library: Library) -> None:
+def test_all_that_an_item_says_of_a_paper_arrives(library: ZoteroLibrary) -> None:
     library.add(
         "journalArticle",
         ("editor", "Eve", "Editor"),
@@ -80,7 +80,7 @@ def test_all_that_an_item_says_of_a_paper_arrives(library: Library) -> None:
     ],
 )  # fmt: skip
 def test_where_zotero_keeps_what(
-    library: Library, fields: dict[str, str], year: int | None, venue: str | None, paper_id: str, doi: str | None
+    library: ZoteroLibrary, fields: dict[str, str], year: int | None, venue: str | None, paper_id: str, doi: str | None
 ) -> None:
     library.add("preprint", title="On ants", abstractNote=ABSTRACT, **fields)
     (paper,) = load_papers(library.path).papers
@@ -88,7 +88,7 @@ def test_where_zotero_keeps_what(
     assert paper.id.startswith(paper_id)
 
 
-def test_only_papers_are_papers_and_one_without_abstract_is_named(library: Library) -> None:
+def test_only_papers_are_papers_and_one_without_abstract_is_named(library: ZoteroLibrary) -> None:
     library.add("journalArticle", title="Kept", abstractNote=ABSTRACT)
     for kind in ("attachment", "note", "annotation"):
         library.add(kind, title=f"A {kind}", abstractNote="Other words of it.")
@@ -101,7 +101,7 @@ def test_only_papers_are_papers_and_one_without_abstract_is_named(library: Libra
     assert report.without_abstract == report.problems
 
 
-def test_of_zoteros_folder_the_library_is_read_and_nothing_else(library: Library) -> None:
+def test_of_zoteros_folder_the_library_is_read_and_nothing_else(library: ZoteroLibrary) -> None:
     library.add("journalArticle", title="On ants", abstractNote=ABSTRACT)
     folder = library.path.parent
     (folder / "storage" / "ABCD1234").mkdir(parents=True)
@@ -114,7 +114,7 @@ def test_of_zoteros_folder_the_library_is_read_and_nothing_else(library: Library
 
 
 @pytest.mark.parametrize("mode", ["delete", "wal"])
-def test_what_zotero_has_open_is_read_and_nothing_is_written(library: Library, mode: str) -> None:
+def test_what_zotero_has_open_is_read_and_nothing_is_written(library: ZoteroLibrary, mode: str) -> None:
     library.add("journalArticle", title="Old", abstractNote=ABSTRACT)
     library.connection.execute(f"PRAGMA journal_mode = {mode}")
     library.connection.execute("PRAGMA locking_mode = EXCLUSIVE")
@@ -126,7 +126,7 @@ def test_what_zotero_has_open_is_read_and_nothing_is_written(library: Library, m
         sqlite3.connect(f"file:{library.path}?mode=ro", uri=True, timeout=0.1).execute("SELECT * FROM items")
 
 
-def test_a_change_under_way_is_not_seen(library: Library) -> None:
+def test_a_change_under_way_is_not_seen(library: ZoteroLibrary) -> None:
     library.add("journalArticle", title="Old", abstractNote=ABSTRACT)
     library.connection.execute("PRAGMA cache_size = 1")  # so that it is in the file before its end
     for number in range(200):
@@ -137,7 +137,7 @@ def test_a_change_under_way_is_not_seen(library: Library) -> None:
     assert contents(library.path.parent) == before
 
 
-def test_a_library_that_never_rests_is_told(library: Library) -> None:
+def test_a_library_that_never_rests_is_told(library: ZoteroLibrary) -> None:
     library.add("journalArticle", title="On ants", abstractNote=ABSTRACT)
     done = threading.Event()
 
@@ -157,7 +157,7 @@ def test_a_library_that_never_rests_is_told(library: Library) -> None:
         thread.join()
 
 
-def test_a_library_that_may_not_be_written(library: Library) -> None:
+def test_a_library_that_may_not_be_written(library: ZoteroLibrary) -> None:
     library.add("journalArticle", title="On ants", abstractNote=ABSTRACT)
     library.connection.close()
     library.path.chmod(0o400)
@@ -180,7 +180,7 @@ def test_another_file_is_told_in_a_sentence(tmp_path: Path, data: bytes, told: s
         load_papers(tmp_path)
 
 
-def test_a_library_cut_short_is_told_or_read(library: Library) -> None:
+def test_a_library_cut_short_is_told_or_read(library: ZoteroLibrary) -> None:
     for number in range(50):
         library.add("journalArticle", title=f"On {number}", abstractNote=f"{number} ants. " * 300)
     library.connection.close()
@@ -191,7 +191,7 @@ def test_a_library_cut_short_is_told_or_read(library: Library) -> None:
             load_papers(library.path)
 
 
-def test_a_library_damaged_in_its_tables(library: Library) -> None:
+def test_a_library_damaged_in_its_tables(library: ZoteroLibrary) -> None:
     library.add("journalArticle", title="On ants", abstractNote=ABSTRACT)
     library.connection.close()
     whole = library.path.read_bytes()

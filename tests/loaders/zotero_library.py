@@ -41,7 +41,7 @@ FIELDS = ("title", "abstractNote", "date", "DOI", "url", "extra", "archiveID", "
 FIELDS += ("proceedingsTitle", "conferenceName", "university", "pages")
 
 
-class Library:
+class ZoteroLibrary:
     """A library to be filled; its connection stays open, as Zotero's does."""
 
     def __init__(self, folder: Path) -> None:
