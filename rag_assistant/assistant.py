@@ -21,9 +21,9 @@ from rag_assistant.checks.base import Check
 from rag_assistant.checks.resolve import resolve_check
 from rag_assistant.embedders.base import Embedder
 from rag_assistant.errors import BackendError, InputError
-from rag_assistant.index.generations import IndexFolder, OnProgress
+from rag_assistant.index.generations import IndexFolder
 from rag_assistant.index.open import OpenIndex, open_index
-from rag_assistant.loaders import load_papers
+from rag_assistant.loaders import OnProgress, load_papers
 from rag_assistant.models.budget import Budget
 from rag_assistant.plugins import load_plugin
 from rag_assistant.questions.form import analyse

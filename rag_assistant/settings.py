@@ -26,7 +26,8 @@ from rag_assistant.types import Length
 CONFIG_NAME = "rag.toml"
 _PREFIX = "RAG_"
 _CONFIG_VARIABLE = "RAG_CONFIG"
-_OTHER_VARIABLES = (_CONFIG_VARIABLE, "RAG_UI_USER", "RAG_UI_PASSWORD")
+_SERVICES = ("RAG_ARXIV_URL", "RAG_DOI_URL", "RAG_OPENREVIEW_URL", "RAG_OPENREVIEW_V1_URL")
+_OTHER_VARIABLES = (_CONFIG_VARIABLE, "RAG_UI_USER", "RAG_UI_PASSWORD", *_SERVICES)
 FROM_OPENAI = "environment (OPENAI_API_KEY)"
 """The source of a key that is OpenAI's and must reach nobody else."""
 _SLIP, _NEAR = 2, 0.8

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 from rag_assistant.answering.snapshots import Snapshots
 from rag_assistant.embedders.base import Embedder
 from rag_assistant.index.build import IndexSummary, build_index, preview, remove
-from rag_assistant.index.generations import OnProgress
-from rag_assistant.loaders import LoadReport, load_papers
+from rag_assistant.loaders import LoadReport, OnProgress, load_papers
 from rag_assistant.types import Filters, Paper
 
 if TYPE_CHECKING:
@@ -38,12 +37,12 @@ class Library:
 
     def preview(self, paths: PathLike | Sequence[PathLike], *, add: bool = False) -> IndexSummary:
         """What :meth:`index` would do, without doing it."""
-        report = load_papers(_as_list(paths))
+        report = load_papers(_as_list(paths), progress=self._progress)
         return _with_problems(preview(self._settings.index_path, report.papers, self._embedder, add=add), report)
 
     def index(self, paths: PathLike | Sequence[PathLike], *, add: bool = False) -> IndexSummary:
         """Makes the index hold exactly the papers of these files and folders; with ``add``, these besides its own."""
-        report = load_papers(_as_list(paths))
+        report = load_papers(_as_list(paths), progress=self._progress)
         summary = build_index(
             self._settings.index_path,
             report.papers,

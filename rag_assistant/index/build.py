@@ -10,10 +10,11 @@ from pathlib import Path
 
 from rag_assistant.embedders.base import Embedder
 from rag_assistant.errors import IndexDamaged, IndexMissing, InputError
-from rag_assistant.index.generations import IndexFolder, OnProgress
+from rag_assistant.index.generations import IndexFolder
 from rag_assistant.index.passages import windows
 from rag_assistant.index.state import Found, inspect
 from rag_assistant.index.write import write_generation
+from rag_assistant.loaders import OnProgress
 from rag_assistant.types import Paper
 
 _TOLD = 5

@@ -22,12 +22,13 @@ from rag_assistant.index.contents import (
     write_spans,
     write_vectors,
 )
-from rag_assistant.index.generations import IndexFolder, OnProgress, ReadLock, room_error, sync_folder, sync_tree
+from rag_assistant.index.generations import IndexFolder, ReadLock, room_error, sync_folder, sync_tree
 from rag_assistant.index.lexical import Lexical
 from rag_assistant.index.manifest import SCHEMA_VERSION, Manifest, record_files
 from rag_assistant.index.passages import PASSAGES_VERSION, embedding_text, sentences, windows
 from rag_assistant.index.store import MINIMUM, build_store, check_store
 from rag_assistant.index.terms import TERMS_VERSION
+from rag_assistant.loaders import OnProgress
 from rag_assistant.sentences import SPLITTER_VERSION
 from rag_assistant.types import Paper, Passage
 

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import json
-import math
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 
 from rag_assistant.errors import (
     BackendAuthError,
@@ -25,6 +22,7 @@ from rag_assistant.errors import (
 )
 from rag_assistant.escapes import without_escapes
 from rag_assistant.models.events import Failed, said_in
+from rag_assistant.pauses import duration, retry_after
 
 _TOO_LONG = ("context_length", "context length", "context size", "context window", "maximum context", "too many tokens")
 _FILTER = ("content_filter", "content_policy", "content policy", "responsible ai")
@@ -122,7 +120,7 @@ class _ServerRefusal:
 
 def _refused(refusal: _ServerRefusal, server: str, model: str, key_variable: str) -> BackendError:
     code = refusal.code
-    wait = _retry_after(refusal.headers)
+    wait = retry_after(refusal.headers)
     if code == 401:  # what a server says of a key may repeat it
         return BackendAuthError(
             f"{server} refused the key ({code}).", hint=f"set {key_variable} to a key that is valid"
@@ -145,7 +143,7 @@ def _refused(refusal: _ServerRefusal, server: str, model: str, key_variable: str
     if code == 429:
         return BackendRateLimited(
             _told(f"{server} takes no more requests for now (429)", refusal.message),
-            hint=f"ask again in {_duration(wait)}, or use --backend extractive",
+            hint=f"ask again in {duration(wait)}, or use --backend extractive",
             retry_after=wait,
         )
     if code in (408, 504):
@@ -156,7 +154,7 @@ def _refused(refusal: _ServerRefusal, server: str, model: str, key_variable: str
     if code >= 500:
         return BackendUnreachable(
             _told(f"{server} has a fault ({code})", refusal.message),
-            hint=f"ask again in {_duration(wait)}, or look at its log",
+            hint=f"ask again in {duration(wait)}, or look at its log",
             retry_after=wait,
         )
     return BackendProtocolError(
@@ -225,28 +223,6 @@ def not_json(server: str) -> BackendError:
     return BackendProtocolError(
         f"{server} sent something that is not JSON.", hint="check that base_url is an OpenAI-compatible address"
     )
-
-
-def _retry_after(headers: Mapping[str, str]) -> float:
-    """Seconds, also where the header holds a date; 0 where there is none that can be read."""
-    told = headers.get("retry-after", "")
-    try:
-        seconds = float(told)
-    except ValueError:
-        try:
-            date = parsedate_to_datetime(told)
-        except (ValueError, TypeError, OverflowError):
-            return 0.0
-        seconds = (date.replace(tzinfo=date.tzinfo or UTC) - datetime.now(UTC)).total_seconds()
-    return max(0.0, seconds) if math.isfinite(seconds) else 0.0
-
-
-def _duration(seconds: float) -> str:
-    """For people; rounded up."""
-    for size, name in ((86_400, "days"), (3_600, "hours"), (60, "minutes"), (1, "seconds")):
-        if seconds > 2 * size:
-            return f"{math.ceil(seconds / size):,} {name}"
-    return "a moment"
 
 
 def _hidden(key: str, text: str) -> str:

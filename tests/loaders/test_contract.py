@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from rag_assistant.errors import LoadError
 from rag_assistant.loaders import LoadReport, extensions, load_papers, loader_for
-from rag_assistant.loaders.registry import BUILTINS
+from rag_assistant.loaders.registry import BUILTINS, SOURCES
 from rag_assistant.types import Paper
 
-from .forms import FORMS, Form, Record
+from .forms import FORMS, NO_TEXT, Form, Record
 
 ROOT = Path(__file__).parent.parent.parent
 ABSTRACT = "We study the na\u00efve case, e.g. $x^2$ \u2014 and win. It is open."
@@ -48,9 +48,10 @@ def abstracts(report: LoadReport) -> list[str]:
 
 
 def test_every_built_in_form_is_tried_here_and_registered() -> None:
-    assert set(FORMS) == set(BUILTINS)
+    assert {*FORMS, *NO_TEXT} == set(BUILTINS)
     registered = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["entry-points"]
     assert registered["rag_assistant.loaders"] == dict(BUILTINS)
+    assert registered["rag_assistant.sources"] == dict(SOURCES)
     assert set(extensions()) >= {form.extension for form in FORMS.values()}
 
 
