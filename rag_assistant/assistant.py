@@ -130,7 +130,7 @@ class Assistant(Library):
         }
         chosen = settings.replaced(**given) if settings is not None else Settings.load(**given)
         budget = Budget(chosen.budget)
-        fallback = resolve_backend(chosen.fallback, chosen) if chosen.fallback else None
+        fallback = resolve_backend("extractive", chosen) if chosen.fallback else None
         notice = ""
         try:
             named = chosen.backend if backend is None or isinstance(backend, str) else backend

@@ -15,7 +15,7 @@ from ipaddress import ip_address
 from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Literal, Self
+from typing import Any, Self
 from urllib.parse import urlsplit
 
 from pydantic import (
@@ -88,7 +88,7 @@ class Settings(BaseModel):
         max_tokens: How many tokens a model may write for one answer, reasoning included.
         temperature: How freely it writes, from 0 to 2; ``None`` is 0, or the model's own where it takes none.
         context_tokens: How many tokens the model takes in and writes together; ``None`` is what its server tells.
-        fallback: What answers where the model fails: ``extractive``; ``None`` tells the failure.
+        fallback: Whether the abstracts' own words answer where the model fails; else the failure is told.
         budget: Prices and what may be spent, see :class:`BudgetSettings`.
         length: How long an answer should be: ``short``, ``normal`` or ``long``.
         trust_model: Whether a model's answer stands where the abstracts that it cites don't seem to say what is asked;
@@ -117,7 +117,7 @@ class Settings(BaseModel):
     max_tokens: int = Field(1024, ge=16)
     temperature: float | None = Field(None, ge=0, le=2)
     context_tokens: int | None = Field(None, ge=512)
-    fallback: Literal["extractive"] | None = None
+    fallback: bool = False
     budget: BudgetSettings = BudgetSettings()
     length: Length = "normal"
     trust_model: bool = False
@@ -249,6 +249,12 @@ class Settings(BaseModel):
         if not isinstance(value, Mapping | model):
             raise ValueError(f"it should be a table of {', '.join(model.model_fields)}")
         return value
+
+    @field_validator("fallback", mode="before")
+    @classmethod
+    def _switch(cls, value: Any) -> Any:
+        """It once named what answers, and only one backend could."""
+        return value == "extractive" or (False if value is None else value)
 
     @field_validator("corpus", mode="before")
     @classmethod

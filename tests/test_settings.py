@@ -70,10 +70,24 @@ def test_settings_can_be_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_tokens_are_no_secret(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "rag.toml").write_text('max_tokens = 256\nfallback = "extractive"\n')
+    (tmp_path / "rag.toml").write_text("max_tokens = 256\n")
     monkeypatch.setenv("RAG_CONTEXT_TOKENS", "4096")
     loaded = Settings.load()
-    assert (loaded.max_tokens, loaded.context_tokens, loaded.fallback) == (256, 4096, "extractive")
+    assert (loaded.max_tokens, loaded.context_tokens) == (256, 4096)
+
+
+@pytest.mark.parametrize(
+    ("value", "on"), [("extractive", True), ("yes", True), (True, True), ("false", False), (False, False)]
+)
+def test_the_fallback_is_a_switch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, value: str | bool, on: bool) -> None:
+    assert Settings(fallback=value).fallback is Settings.load(fallback=value).fallback is on
+    (tmp_path / "rag.toml").write_text(f"fallback = {json.dumps(value)}\n")
+    assert Settings.load().fallback is on
+    assert Settings.load(fallback=not on).fallback is not on
+    monkeypatch.setenv("RAG_FALLBACK", str(value))
+    loaded = Settings.load(config=tmp_path / "rag.toml")
+    assert (loaded.fallback, loaded.sources["fallback"]) == (on, "environment (RAG_FALLBACK)")
+    assert loaded.masked()["fallback"] is on
 
 
 LIMITS = {"price_in": 2.0, "price_out": 8.0, "max_cost": 0.5, "max_session_cost": 3.0, "max_session_tokens": 9000}
