@@ -97,6 +97,8 @@ def summary_text(summary: IndexSummary, report: LoadReport, *, dry_run: bool = F
     ]
     told = [change for change in changes if change] or ["nothing to change" if dry_run else "nothing changed"]
     problems = f", {len(report.problems)} skipped" if report.problems else ""
+    fields = sum(note.left_out for note in report.notes)
+    problems += f", {_count(fields, 'field')} left out" if fields else ""
     if dry_run:
         return "\n".join([*told, f"{_count(summary.papers, 'paper')} then{problems}"])
     counts = f"{_count(summary.papers, 'paper')}, {_count(summary.passages, 'passage')}"

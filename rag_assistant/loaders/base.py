@@ -11,6 +11,8 @@ from typing import TypeAlias
 
 from rag_assistant.types import Paper
 
+LEFT_OUT = "; left out"
+"""How a note ends that tells which field of a paper, or which of its authors, can't be used."""
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]+")
 _FEW_CONTROL = 8  # strays of a copy from a PDF, even in a short file
 _MAX_CONTROL_SHARE = 0.05  # of the first 4 KB; compressed or compiled files have two to six times as much
@@ -33,6 +35,11 @@ class Problem:
     field: str
     message: str
     note: bool = False
+
+    @property
+    def left_out(self) -> bool:
+        """Whether it tells of a field that the paper was loaded without."""
+        return self.note and self.message.endswith(LEFT_OUT)
 
     def __str__(self) -> str:
         """One line, ``file:line: field: message``, without control characters."""

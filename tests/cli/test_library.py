@@ -128,12 +128,14 @@ def test_no_path_means_the_bundled_corpus(rag_alone: Run, tmp_path: Path) -> Non
 
 
 def test_bad_records_are_told_and_the_rest_is_indexed(rag_alone: Run, tmp_path: Path) -> None:
-    path = _write(tmp_path / "a.jsonl", _paper("alpha"), {"id": "x", "title": "No abstract"}, _paper("beta"))
+    odd = {**_paper("beta"), "year": "in press", "url": "ask me"}
+    path = _write(tmp_path / "a.jsonl", _paper("alpha"), {"id": "x", "title": "No abstract"}, odd)
     done = rag_alone("index", path)
     assert done.code == 0
     assert "a.jsonl:2" in done.err
+    assert "a.jsonl:3: year: 'in press' is no year" in done.err
     assert "abstract" in done.err
-    assert "1 skipped" in done.out
+    assert "1 skipped, 2 fields left out" in done.out
     assert "added 2" in done.out
 
 
