@@ -211,6 +211,9 @@ def _read(report: LoadReport) -> str:
     if report.problems:
         silent = f" ({len(report.without_abstract):,} without abstract)" if report.without_abstract else ""
         counts.append(f"{len(report.problems):,} skipped{silent}")
+    fields = sum(note.left_out for note in report.notes)
+    if fields:
+        counts.append(f"{_count(fields, 'field')} left out")
     return f"read {' and '.join(places)}: {', '.join(counts)}"
 
 

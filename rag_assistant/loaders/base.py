@@ -14,6 +14,8 @@ from rag_assistant.types import Paper
 if TYPE_CHECKING:
     from rag_assistant.loaders.web import Web
 
+LEFT_OUT = "; left out"
+"""How a note ends that tells which field of a paper, or which of its authors, can't be used."""
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]+")
 _FEW_CONTROL = 8  # strays of a copy from a PDF, even in a short file
 _NO_ABSTRACT = ("is missing", "is empty", "has no words", "was not found")
@@ -42,6 +44,11 @@ class Problem:
     def place(self) -> str:
         """The file, with the line where there is one."""
         return self.file if self.line is None else f"{self.file}:{self.line}"
+
+    @property
+    def left_out(self) -> bool:
+        """Whether it tells of a field that the paper was loaded without."""
+        return self.note and self.message.endswith(LEFT_OUT)
 
     def __str__(self) -> str:
         """One line, ``file:line: field: message``, without control characters."""
