@@ -135,7 +135,7 @@ def _indexed(
     from rag_assistant.index.build import build_index, preview, would_drop
     from rag_assistant.loaders import load_papers
 
-    embedder = resolve_embedder(settings.embedder)
+    embedder = resolve_embedder(settings.embedder, model=settings.embedder_model)
     chosen = paths or settings.corpus
     report = load_papers(chosen or bundled("corpus"))
     if dry_run:
