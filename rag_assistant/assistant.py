@@ -142,7 +142,8 @@ class Assistant(Library):
                 fallback,
                 f"{error.message.rstrip('.')}, so answers come from the abstracts without a model.",
             )
-        encoder = resolve_embedder(chosen.embedder if embedder is None or isinstance(embedder, str) else embedder)
+        vectors = chosen.embedder if embedder is None or isinstance(embedder, str) else embedder
+        encoder = resolve_embedder(vectors, model=chosen.embedder_model)
         judging = resolve_reader(chosen.reader if reader is None or isinstance(reader, str) else reader, load_plugin)
         reorder = _resolve_rerank(rerank if rerank is not None else chosen.rerank)
         wanted = chosen.check if check is None or isinstance(check, str) else check

@@ -6,6 +6,7 @@ works too, and so that the usual names cost no scan of the installed packages.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping
 from difflib import get_close_matches
 from importlib import import_module
@@ -80,6 +81,14 @@ def load_plugin(kind: PluginKind, name: str) -> Any:
     for value in found:
         return _imported(kind, name, value)
     raise PluginError(f"There is no {kind} named {name!r}.", hint=_suggestion(kind, name))
+
+
+def parameters_of(factory: Any) -> frozenset[str]:
+    """The names of what a class or factory takes; none where it doesn't tell."""
+    try:
+        return frozenset(inspect.signature(factory).parameters)
+    except (TypeError, ValueError):  # what is no function or class, or hides its parameters
+        return frozenset()
 
 
 def _group(kind: PluginKind) -> str:

@@ -10,7 +10,7 @@ import os
 import re
 import tomllib
 from collections.abc import Mapping
-from difflib import get_close_matches
+from difflib import SequenceMatcher, get_close_matches
 from ipaddress import ip_address
 from itertools import chain
 from pathlib import Path
@@ -40,7 +40,8 @@ _OTHER_VARIABLES = (_CONFIG_VARIABLE, "RAG_UI_USER", "RAG_UI_PASSWORD", *_SERVIC
 FROM_OPENAI = "environment (OPENAI_API_KEY)"
 """The source of a key that is OpenAI's and must reach nobody else."""
 _SLIP, _NEAR = 2, 0.8
-"""How far a variable's name is from a setting's for it to be that one misspelt: in letters, and in difflib's ratio."""
+"""How far a variable's name is from a setting's for it to be that one misspelt: how many letters may be others, and
+which share at least is the same."""
 _MASK = "********"
 _PATHS = ("index", "corpus", "prompts")
 _SECRET_NAME = re.compile(r"key|token(?!s)|secret|passw|credential", re.IGNORECASE)
@@ -82,7 +83,8 @@ class Settings(BaseModel):
             ``PATH``.
         backend: What writes answers: an installed backend's name or ``package.module:Class``.
         embedder: What makes vectors, likewise.
-        model: The model's name, for backends and embedders that offer several.
+        embedder_model: The model's name, for embedders that offer several.
+        model: The model's name, for backends that offer several.
         base_url: An OpenAI-compatible server's address, for backends that use one.
         k: How many papers an answer may draw on.
         timeout: How many seconds to wait for a model's next words.
@@ -111,6 +113,7 @@ class Settings(BaseModel):
     corpus: tuple[Path, ...] | None = None
     backend: str = Field("extractive", min_length=1)
     embedder: str = Field("minilm", min_length=1)
+    embedder_model: str | None = Field(None, min_length=1)
     model: str | None = None
     base_url: str | None = None
     k: int = Field(5, ge=1, le=100)
@@ -322,9 +325,7 @@ class Settings(BaseModel):
         known = (*map(_variable, cls._names()), *_OTHER_VARIABLES)
         found = [name for name in sorted(os.environ) if name.upper().startswith(_PREFIX) and name.upper() not in known]
         for name in found:
-            # What is longer by a word is another name, not a slip: RAG_DATABASE_URL isn't RAG_BASE_URL.
-            near = [one.removeprefix(_PREFIX) for one in known if abs(len(one) - len(name)) <= _SLIP]
-            if get_close_matches(name.upper().removeprefix(_PREFIX), near, n=1, cutoff=_NEAR):
+            if any(_is_slip(name.upper().removeprefix(_PREFIX), one.removeprefix(_PREFIX)) for one in known):
                 _check_known(name.upper(), known, f"The environment variable {name} is no setting", verb="unset it")
         if not found:
             return ()
@@ -364,6 +365,13 @@ class Settings(BaseModel):
 
 def _variable(name: str) -> str:
     return f"{_PREFIX}{name}".upper()
+
+
+def _is_slip(name: str, meant: str) -> bool:
+    # Another word is another name, not a slip: RAG_DATABASE_URL isn't RAG_BASE_URL.
+    matcher = SequenceMatcher(None, meant, name)
+    same = sum(block.size for block in matcher.get_matching_blocks())
+    return max(len(name), len(meant)) - same <= _SLIP and matcher.ratio() >= _NEAR
 
 
 def _flat(values: Mapping[str, Any]) -> dict[str, Any]:

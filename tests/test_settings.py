@@ -237,7 +237,9 @@ def test_unknown_names_are_errors_that_name_the_nearest(tmp_path: Path, monkeypa
         Settings.load()
 
 
-@pytest.mark.parametrize("name", ["EMBEDER", "BACKEDN", "MODLE", "MAX_TOKEN", "BASEURL", "TIMEOUTS", "APIKEY"])
+@pytest.mark.parametrize(
+    "name", ["EMBEDER", "EMBEDER_MODEL", "BACKEDN", "MODLE", "MAX_TOKEN", "BASEURL", "TIMEOUTS", "APIKEY"]
+)
 def test_variables_that_are_nearly_settings_are_errors(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     monkeypatch.setenv(f"RAG_{name}", "x")
     with pytest.raises(SettingsError, match="did you mean RAG_"):

@@ -162,7 +162,7 @@ def _indexed(
     from rag_assistant.index.build import build_index, preview, would_drop
     from rag_assistant.loaders import load_papers
 
-    embedder = resolve_embedder(settings.embedder)
+    embedder = resolve_embedder(settings.embedder, model=settings.embedder_model)
     chosen = paths or settings.corpus
     with reporting(state) as progress:
         report = load_papers(chosen or bundled("corpus"), progress=progress)

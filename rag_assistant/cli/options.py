@@ -65,6 +65,10 @@ class EmbedderOptions(SettingsOptions):
     embedder: Annotated[
         str | None, typer.Option("--embedder", metavar="NAME", help="What makes vectors.", show_default="minilm")
     ] = None
+    embedder_model: Annotated[
+        str | None,
+        typer.Option("--embedder-model", metavar="NAME", help="Its model, as it names it.", show_default="its own"),
+    ] = None
     lock_timeout: Annotated[
         float | None,
         typer.Option(

@@ -57,7 +57,7 @@ def retrieval(
         settings = flags.settings(index=folder)
         settings = settings.model_copy(update={"corpus": None})
         with reporting(state) as shown:
-            made = resolve_embedder(settings.embedder)
+            made = resolve_embedder(settings.embedder, model=settings.embedder_model)
             summary = build_index(folder, judged.papers, made, progress=shown, lock_timeout=settings.lock_timeout)
         state.detail(f"{summary.papers} papers, {summary.passages} passages, {summary.embedded} embedded")
         with opened(state, settings, embedder=made) as assistant, reporting(state) as shown:

@@ -7,7 +7,7 @@ from typing import Any
 
 from rag_assistant.evals.folder import Run
 
-_TOLD_ELSEWHERE = frozenset({"index", "corpus", "lock_timeout", "backend", "embedder", "model"})
+_TOLD_ELSEWHERE = frozenset({"index", "corpus", "lock_timeout", "backend", "embedder", "embedder_model", "model"})
 """Settings that say where something is or how long to wait, or that what answered is told by."""
 _ABSENT = "not known"
 

@@ -48,6 +48,37 @@ def test_papers_as_json_and_bibtex_and_filtered(rag: Run) -> None:
     assert rag("papers", "--year", "-2023").out == ""
 
 
+_SEVERAL = """
+from rag_assistant.embedders.minilm import MiniLM
+
+class Several(MiniLM):
+    def __init__(self, model="first"):
+        super().__init__()
+        self.name, self.fingerprint = "several", f"{MiniLM.fingerprint}:{model}"
+"""
+
+
+def test_an_index_of_another_embedding_model_is_made_again(rag_alone: Run, tmp_path: Path) -> None:
+    (tmp_path / "several.py").write_text(_SEVERAL)
+    _write(tmp_path / "a.jsonl", _paper("alpha"), _paper("beta"))
+    flags = ("--embedder", "several:Several", "--embedder-model")
+    assert rag_alone("index", "a.jsonl", *flags, "second").code == 0
+
+    def index_now(*model: str) -> dict[str, str]:
+        checks = rag_alone("doctor", "--json", *flags, *model).json["checks"]
+        return next(check for check in checks if check["name"] == "index")
+
+    told = "made with another model or version of the embedder several"
+    assert index_now("second")["status"] == "ok"
+    first = index_now("first")
+    assert (first["status"], told in first["detail"]) == ("bad", True)
+    done = rag_alone("search", "alpha", *flags, "second")
+    assert (done.code, done.err) == (0, "")
+    other = rag_alone("search", "alpha", "--embedder", "several:Several", RAG_EMBEDDER_MODEL="third")
+    assert (other.code, told in other.err) == (0, True)
+    assert index_now("third")["status"] == "ok"
+
+
 def test_index_makes_the_index_equal_the_paths(rag_alone: Run, tmp_path: Path) -> None:
     _write(tmp_path / "a.jsonl", _paper("alpha"), _paper("beta"))
     first = rag_alone("index", "a.jsonl")
