@@ -7,7 +7,7 @@ works too, and so that the usual names cost no scan of the installed packages.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Mapping
 from difflib import get_close_matches
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
@@ -16,7 +16,7 @@ from typing import Any, Literal, get_args
 
 from rag_assistant.errors import PluginError
 
-Kind = Literal["backend", "check", "embedder", "loader", "metric", "reader", "reranker"]
+PluginKind = Literal["backend", "check", "embedder", "loader", "metric", "reader", "reranker", "source"]
 
 BUILTINS: Mapping[str, Mapping[str, str]] = MappingProxyType(
     {
@@ -41,6 +41,8 @@ BUILTINS: Mapping[str, Mapping[str, str]] = MappingProxyType(
             {
                 "jsonl": "rag_assistant.loaders.jsonl:load_jsonl",
                 "md": "rag_assistant.loaders.record:load_record",
+                "pdf": "rag_assistant.loaders.pdf:load_pdf",
+                "sqlite": "rag_assistant.loaders.zotero:load_zotero",
                 "txt": "rag_assistant.loaders.text:load_text",
             }
         ),
@@ -56,12 +58,19 @@ BUILTINS: Mapping[str, Mapping[str, str]] = MappingProxyType(
         ),
         "reader": MappingProxyType({"trained": "rag_assistant.reader.trained:TrainedReader"}),
         "reranker": MappingProxyType({}),
+        "source": MappingProxyType(
+            {
+                "arxiv": "rag_assistant.loaders.arxiv:fetch_arxiv",
+                "doi": "rag_assistant.loaders.doi:fetch_doi",
+                "openreview": "rag_assistant.loaders.openreview:fetch_openreview",
+            }
+        ),
     }
 )
 """What this package registers, by kind and name; the same as in its own entry points."""
 
 
-def plugin_names(kind: Kind) -> tuple[str, ...]:
+def plugin_names(kind: PluginKind) -> tuple[str, ...]:
     """Every name of that kind that is installed, sorted.
 
     Args:
@@ -71,7 +80,7 @@ def plugin_names(kind: Kind) -> tuple[str, ...]:
     return tuple(sorted({*BUILTINS[kind], *(entry.name for entry in entry_points(group=group))}))
 
 
-def load_plugin(kind: Kind, name: str) -> Any:
+def load_plugin(kind: PluginKind, name: str) -> Any:
     """The class or factory that a name stands for; it is imported but not called.
 
     A built-in's name can't be taken over by another package.
@@ -92,29 +101,30 @@ def load_plugin(kind: Kind, name: str) -> Any:
     if len(found) > 1:
         raise PluginError(
             f"Several installed packages offer the {kind} {name!r}: {', '.join(sorted(found))}.",
-            hint="uninstall all but one" if kind == "loader" else "name one of these in full",
+            hint="uninstall all but one" if kind in ("loader", "source") else "name one of these in full",
         )
     for value in found:
         return _imported(kind, name, value)
     raise PluginError(f"There is no {kind} named {name!r}.", hint=_suggestion(kind, name))
 
 
-def made_by(factory: Callable[..., Any], **offered: Any) -> Any:
-    """What a class or factory makes, given those of the arguments that it has parameters for."""
+def parameters_of(factory: Any) -> frozenset[str]:
+    """The names of what a class or factory takes; none where it doesn't tell."""
     try:
-        taken: Collection[str] = inspect.signature(factory).parameters
+        return frozenset(inspect.signature(factory).parameters)
     except (TypeError, ValueError):  # what is no function or class, or hides its parameters
-        taken = ()
-    return factory(**{name: value for name, value in offered.items() if name in taken})
+        return frozenset()
 
 
-def _group(kind: Kind) -> str:
-    if kind not in get_args(Kind):
-        raise PluginError(f"There is no kind of plug-in named {kind!r}.", hint=f"one of {', '.join(get_args(Kind))}")
+def _group(kind: PluginKind) -> str:
+    if kind not in get_args(PluginKind):
+        raise PluginError(
+            f"There is no kind of plug-in named {kind!r}.", hint=f"one of {', '.join(get_args(PluginKind))}"
+        )
     return f"rag_assistant.{kind}s"
 
 
-def _suggestion(kind: Kind, name: str) -> str:
+def _suggestion(kind: PluginKind, name: str) -> str:
     names = plugin_names(kind)
     close = get_close_matches(name, names, n=1)
     known = f"installed: {', '.join(names)}" if names else "none is installed"
@@ -122,7 +132,7 @@ def _suggestion(kind: Kind, name: str) -> str:
     return f"{nearest}{known}; or give package.module:Attribute"
 
 
-def _imported(kind: Kind, name: str, value: str) -> Any:
+def _imported(kind: PluginKind, name: str, value: str) -> Any:
     module, _, attribute = value.partition(":")
     if not module or not attribute or not all(part.isidentifier() for part in f"{module}.{attribute}".split(".")):
         raise PluginError(

@@ -3,29 +3,27 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from rag_assistant.answering.snapshots import Snapshots
 from rag_assistant.embedders.base import Embedder
 from rag_assistant.index.build import IndexSummary, build_index, preview, remove
-from rag_assistant.loaders import LoadReport, load_papers
+from rag_assistant.loaders import LoadReport, OnProgress, load_papers
 from rag_assistant.types import Filters, Paper
 
 if TYPE_CHECKING:
     from rag_assistant.settings import Settings
 
 PathLike = str | os.PathLike[str]
-Progress = Callable[[str, int, int], None]
-"""Called with a stage's name, how much of it is done, and of how much."""
 
 
 class Library:
     """What an assistant does with papers besides answering."""
 
     def __init__(
-        self, settings: Settings, embedder: Embedder, snapshots: Snapshots, progress: Progress | None = None
+        self, settings: Settings, embedder: Embedder, snapshots: Snapshots, progress: OnProgress | None = None
     ) -> None:
         self._settings = settings
         self._embedder = embedder
@@ -39,12 +37,12 @@ class Library:
 
     def preview(self, paths: PathLike | Sequence[PathLike], *, add: bool = False) -> IndexSummary:
         """What :meth:`index` would do, without doing it."""
-        report = load_papers(_as_list(paths))
+        report = load_papers(_as_list(paths), progress=self._progress)
         return _with_problems(preview(self._settings.index_path, report.papers, self._embedder, add=add), report)
 
     def index(self, paths: PathLike | Sequence[PathLike], *, add: bool = False) -> IndexSummary:
         """Makes the index hold exactly the papers of these files and folders; with ``add``, these besides its own."""
-        report = load_papers(_as_list(paths))
+        report = load_papers(_as_list(paths), progress=self._progress)
         summary = build_index(
             self._settings.index_path,
             report.papers,

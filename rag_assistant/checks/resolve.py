@@ -6,7 +6,7 @@ from typing import Any
 
 from rag_assistant.checks.base import Check
 from rag_assistant.errors import PluginError
-from rag_assistant.plugins import load_plugin, made_by
+from rag_assistant.plugins import load_plugin, parameters_of
 from rag_assistant.settings import Settings
 from rag_assistant.writers.base import Backend
 
@@ -21,7 +21,10 @@ def resolve_check(chosen: str | object, settings: Settings, backend: Backend) ->
     """
     made: Any = chosen
     if isinstance(chosen, str):
-        made = made_by(load_plugin("check", chosen), settings=settings, backend=backend)
+        factory = load_plugin("check", chosen)
+        taken = parameters_of(factory)
+        given = {"settings": settings, "backend": backend}
+        made = factory(**{name: value for name, value in given.items() if name in taken})
     if not isinstance(made, Check):
         raise PluginError(
             f"{chosen!r} is no check.", hint="give a name, module:Class or an object with name and check()"

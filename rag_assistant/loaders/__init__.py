@@ -4,7 +4,7 @@ To add a form, write a :data:`Loader` in one file and register it as an entry po
 ``rag_assistant.loaders`` under the file's extension.
 """
 
-from rag_assistant.loaders.base import Loader, LoadReport, Problem, read_text
+from rag_assistant.loaders.base import Loader, LoadReport, OnProgress, Problem, Source, read_text
 from rag_assistant.loaders.fields import Record, papers_from
 from rag_assistant.loaders.load import load_papers
 from rag_assistant.loaders.registry import extensions, loader_for
@@ -12,8 +12,10 @@ from rag_assistant.loaders.registry import extensions, loader_for
 __all__ = [
     "LoadReport",
     "Loader",
+    "OnProgress",
     "Problem",
     "Record",
+    "Source",
     "extensions",
     "load_papers",
     "loader_for",

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from rag_assistant.types import Paper
 
+if TYPE_CHECKING:
+    from rag_assistant.loaders.web import Web
+
+LEFT_OUT = "; left out"
+"""How a note ends that tells which field of a paper, or which of its authors, can't be used."""
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]+")
 _FEW_CONTROL = 8  # strays of a copy from a PDF, even in a short file
+_NO_ABSTRACT = ("is missing", "is empty", "has no words", "was not found")
 _MAX_CONTROL_SHARE = 0.05  # of the first 4 KB; compressed or compiled files have two to six times as much
 
 
@@ -34,15 +40,30 @@ class Problem:
     message: str
     note: bool = False
 
+    @property
+    def place(self) -> str:
+        """The file, with the line where there is one."""
+        return self.file if self.line is None else f"{self.file}:{self.line}"
+
+    @property
+    def left_out(self) -> bool:
+        """Whether it tells of a field that the paper was loaded without."""
+        return self.note and self.message.endswith(LEFT_OUT)
+
     def __str__(self) -> str:
         """One line, ``file:line: field: message``, without control characters."""
-        place = self.file if self.line is None else f"{self.file}:{self.line}"
-        return _CONTROL.sub(" ", ": ".join(part for part in (place, self.field, self.message) if part))
+        return _CONTROL.sub(" ", ": ".join(part for part in (self.place, self.field, self.message) if part))
 
 
 Loader: TypeAlias = Callable[[Path], Iterator[Paper | Problem]]
 """Reads one file. Yields papers and problems in the order of the file, each with its line; raises ``OSError`` where
 the file can't be read and nothing else. A bad record is a problem and the rest of the file is still read."""
+
+Source: TypeAlias = Callable[[str, "Web"], Iterator[Paper | Problem]]
+"""Asks a service. Takes what stands behind the colon of ``arxiv:1707.08567``, and yields as a loader does; raises
+``LoadError`` where the service fails, since an index of half of a list would drop the other half."""
+OnProgress: TypeAlias = Callable[[str, int, int], None]
+"""Told of work as ``(stage, done, total)``; ``total`` is 0 where it isn't known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,12 +75,34 @@ class LoadReport:
         problems: What was not loaded, and why: a record or a file each.
         notes: What was loaded but not exactly as it stood, and what was passed over as being no paper.
         files: What was read, in order.
+        sources: Which services were asked for what, in order.
+        merged: Which of the notes are copies of a paper that was there.
     """
 
     papers: tuple[Paper, ...]
     problems: tuple[Problem, ...] = ()
     notes: tuple[Problem, ...] = ()
     files: tuple[Path, ...] = ()
+    sources: tuple[str, ...] = ()
+    merged: tuple[Problem, ...] = ()
+
+    @property
+    def without_abstract(self) -> tuple[Problem, ...]:
+        """Which of the problems are papers that have no abstract."""
+        return tuple(p for p in self.problems if p.field == "abstract" and p.message in _NO_ABSTRACT)
+
+
+def grouped(problems: Iterable[Problem], places: int = 3) -> list[str]:
+    """The problems in lines of which each says a thing once, with the first of its places."""
+    where: dict[tuple[str, str], list[Problem]] = {}
+    for problem in problems:
+        where.setdefault((problem.field, problem.message), []).append(problem)
+    lines = []
+    for (name, message), alike in where.items():
+        more = f" and {len(alike) - places:,} more" if len(alike) > places else ""
+        place = ", ".join(problem.place for problem in alike[:places]) + more
+        lines.append(str(Problem(place, None, name, message)))
+    return lines
 
 
 def display(path: Path) -> str:

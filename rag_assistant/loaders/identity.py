@@ -3,17 +3,27 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import unicodedata
 
 from rag_assistant.sentences import protected_spans
 
 _TITLE_CHARACTERS = 80
 _HASHED_CHARACTERS = 500
+_ARXIV = re.compile(
+    r"(?:arxiv[:.]\s*|arxiv\.org/(?:abs|pdf)/)(\d{4}\.\d{4,5}|[a-z]+(?:-[a-z]+)?(?:\.[A-Z]{2})?/\d{7})(?:v\d+)?\b",
+    re.IGNORECASE,
+)
 
 
 def normalised(text: str) -> str:
     """The text without differences of case, white space, and Unicode compatibility form."""
     return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
+
+
+def arxiv_id(*texts: str | None) -> str | None:
+    """The first id that one of the texts gives as arXiv's, without its version."""
+    return next((found[1] for text in texts if text and (found := _ARXIV.search(text))), None)
 
 
 def derived_id(title: str, abstract: str, doi: str | None) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from rag_assistant.loaders.base import Problem, display, read_text
+from rag_assistant.loaders.base import LEFT_OUT, Problem, display, read_text
 from rag_assistant.loaders.fields import Record, papers_from
 from rag_assistant.types import Paper
 
@@ -29,7 +29,7 @@ def load_jsonl(path: Path) -> Iterator[Paper | Problem]:
 
     Keys: ``id`` (or ``_id``), ``title``, ``abstract`` (or ``text``), ``authors`` (a list, or one text), ``year``,
     ``venue``, ``url``, ``doi``, ``links`` (an object of addresses), ``openreview``, ``proceedings`` (or ``pmlr``). Only
-    the abstract is required; other keys are passed over.
+    the abstract is required; other keys are passed over, and what of these can't be used is left out with a note.
     """
     text, problems = read_text(path)
     yield from problems
@@ -66,8 +66,9 @@ def _parse(file: str, number: int, line: str) -> Iterator[Paper | Problem]:
         return
     links = value.get("links")
     if links is not None and not isinstance(links, dict):
-        yield Problem(file, number, "links", "must be an object of names and web addresses")
-        return
+        message = f"must be an object of names and web addresses{LEFT_OUT}"
+        yield Problem(file, number, "links", message, note=True)
+        links = None
     named = {known: value[key] for key, known in _LINKS.items() if value.get(key) is not None}
     yield from papers_from(
         Record(

@@ -1,60 +1,79 @@
-"""From files and folders to papers, each id once, and a report of what was passed over."""
+"""From files, folders and services to papers, each id once, and a report of what was passed over."""
 
 from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from rag_assistant.errors import LoadError
-from rag_assistant.loaders.base import Loader, LoadReport, Problem, display
+from rag_assistant.loaders.base import Loader, LoadReport, OnProgress, Problem, Source, display, grouped
 from rag_assistant.loaders.identity import normalised
-from rag_assistant.loaders.registry import loader_for, supported
+from rag_assistant.loaders.registry import loader_for, source_for, supported
 from rag_assistant.types import Paper
 
+LIBRARY = "zotero.sqlite"
+"""What Zotero calls its library, wherever the user keeps its folder."""
 _TOLD = 3
 
 
-def load_papers(paths: str | os.PathLike[str] | Sequence[str | os.PathLike[str]]) -> LoadReport:
-    """The papers of files and folders.
+def load_papers(
+    paths: str | os.PathLike[str] | Sequence[str | os.PathLike[str]], *, progress: OnProgress | None = None
+) -> LoadReport:
+    """The papers of files, folders and services.
 
     Folders are read with all below them, sorted by name; hidden files, READMEs and symbolic links to folders are passed
     over, files of unknown form too, with a note. A file named twice is read once. Of two records with one id the first
-    is kept: a copy is a note, another abstract is a problem.
+    is kept: a copy is a note, another abstract is a problem. Of a folder that holds a Zotero library only that is read,
+    and not the files that Zotero stores there.
 
     Args:
-        paths: What to read, in this order. ``~`` is the home folder.
+        paths: What to read, in this order. ``~`` is the home folder; ``arxiv:ID``, ``doi:DOI`` and
+            ``openreview:VENUE/YEAR`` are asked for over the network.
+        progress: Told of requests to services.
 
     Raises:
-        LoadError: A path isn't there, a file that is named has a form that no loader reads, or no paper at all came
-            of it.
+        LoadError: A path isn't there, a file that is named has a form that no loader reads, a service failed, or no
+            paper at all came of it.
         PluginError: A loader of another package can't be loaded.
     """
-    gathered = _Gathered()
+    gathered = _Gathered(progress)
     given = [paths] if isinstance(paths, str | os.PathLike) else paths
     named = [Path(path).expanduser() for path in given]
     if not named:
         raise LoadError("No file of papers was named.", hint="name files or folders")
     for path in named:
+        source = source_for(str(path))
+        if source is not None and not os.path.lexists(path):
+            gathered.fetch(str(path), source)
+            continue
         for file in _files(path, gathered.problems, gathered.notes):
             gathered.read(*file)
     if not gathered.papers:
         raise _nothing(named, gathered.problems)
     return LoadReport(
-        tuple(gathered.papers.values()), tuple(gathered.problems), tuple(gathered.notes), tuple(gathered.files)
+        tuple(gathered.papers.values()),
+        tuple(gathered.problems),
+        tuple(gathered.notes),
+        tuple(gathered.files),
+        tuple(gathered.sources),
+        tuple(gathered.merged),
     )
 
 
 class _Gathered:
     """What has been read so far."""
 
-    def __init__(self) -> None:
+    def __init__(self, progress: OnProgress | None) -> None:
         self.papers: dict[str, Paper] = {}
         self.problems: list[Problem] = []
         self.notes: list[Problem] = []
+        self.merged: list[Problem] = []
         self.files: list[Path] = []
+        self.sources: list[str] = []
         self._seen: set[Path] = set()
+        self._progress = progress
 
     def read(self, path: Path, loader: Loader) -> None:
         real = path.resolve()
@@ -62,46 +81,65 @@ class _Gathered:
             return
         self._seen.add(real)
         self.files.append(path)
+        if self._progress is not None:
+            self._progress("reading", len(self.files), 0)
+        self._take(display(path), _items(display(path), lambda: loader(path)))
+
+    def fetch(self, name: str, source: Source) -> None:
+        from rag_assistant.loaders.web import Web
+
+        if name in self.sources:
+            return
+        self.sources.append(name)
+        # A service that fails ends it all: what it has isn't known, and an index of the rest would drop that.
+        items = _items(name, lambda: source(name.partition(":")[2], Web(self._progress)), passed=LoadError)
+        self._take(name, items)
+
+    def _take(self, origin: str, items: Iterator[Paper | Problem]) -> None:
         came = 0
-        for item in _items(path, loader):
+        for item in items:
             if isinstance(item, Paper):
-                self._add(path, item)
+                self._add(origin, item)
             else:
                 (self.notes if item.note else self.problems).append(item)
             came += isinstance(item, Paper) or not item.note
         if not came:
-            self.problems.append(Problem(display(path), None, "", "holds no paper"))
+            self.problems.append(Problem(origin, None, "", "holds no paper"))
 
-    def _add(self, path: Path, paper: Paper) -> None:
+    def _add(self, origin: str, paper: Paper) -> None:
         known = self.papers.setdefault(paper.id, paper)
         if known is paper:
             return
         same = normalised(known.abstract) == normalised(paper.abstract)
         kept = "; this copy was passed over" if same else " with another abstract; that one was kept"
-        self._tell(path, paper, f"{paper.id!r} is already there from {known.source}{kept}", note=same)
-
-    def _tell(self, path: Path, paper: Paper, message: str, *, note: bool) -> None:
         file, _, line = paper.source.rpartition(":")
         at_line = file and line.isdecimal()
-        problem = Problem(file if at_line else display(path), int(line) if at_line else None, "id", message, note=note)
-        (self.notes if note else self.problems).append(problem)
+        message = f"{paper.id!r} is already there from {known.source}{kept}"
+        problem = Problem(file if at_line else origin, int(line) if at_line else None, "id", message, note=same)
+        (self.notes if same else self.problems).append(problem)
+        if same:
+            self.merged.append(problem)
 
 
-def _items(path: Path, loader: Loader) -> Iterator[Paper | Problem]:
-    """What a loader yields, with whatever goes wrong in it as a problem of the file."""
+def _items(
+    origin: str, load: Callable[[], Iterator[Paper | Problem]], passed: type[Exception] | tuple[()] = ()
+) -> Iterator[Paper | Problem]:
+    """What a loader yields, with whatever goes wrong in it, but for what is ``passed`` on, as a problem of the file."""
     try:
-        for item in loader(path):
+        for item in load():
             if not isinstance(item, Paper | Problem):
                 raise TypeError(f"it yielded {type(item).__name__}")
             if isinstance(item, Paper) and not (item.id.strip() and item.abstract.strip()):
                 raise ValueError(f"it yielded a paper without id or abstract, from {item.source or 'nowhere named'}")
             yield item
+    except passed:
+        raise
     except OSError as error:
-        yield Problem(display(path), None, "", f"can't be read: {error.strerror or error}")
+        yield Problem(origin, None, "", f"can't be read: {error.strerror or error}")
     except MemoryError:
-        yield Problem(display(path), None, "", "is too large for this machine's memory; split it")
+        yield Problem(origin, None, "", "is too large for this machine's memory; split it")
     except Exception as error:  # a third party's loader may raise anything, and the other files still count
-        yield Problem(display(path), None, "", f"its loader failed: {type(error).__name__}: {error}")
+        yield Problem(origin, None, "", f"its loader failed: {type(error).__name__}: {error}")
 
 
 def _files(path: Path, problems: list[Problem], notes: list[Problem]) -> Iterator[tuple[Path, Loader]]:
@@ -137,6 +175,10 @@ def _below(folder: Path, problems: list[Problem]) -> Iterator[Path]:
         problems.append(Problem(display(Path(error.filename)), None, "", f"can't be read: {error.strerror}"))
 
     for parent, folders, files in os.walk(folder, onerror=failed):
+        if LIBRARY in files:
+            folders[:] = []
+            yield Path(parent, LIBRARY)
+            continue
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         for name in sorted(files):
             if not name.startswith(".") and Path(name).stem.lower() != "readme":
@@ -145,6 +187,7 @@ def _below(folder: Path, problems: list[Problem]) -> Iterator[Path]:
 
 def _nothing(named: list[Path], problems: list[Problem]) -> LoadError:
     where = display(named[0]) if len(named) == 1 else f"{display(named[0])!r} and {len(named) - 1} more"
-    told = "; ".join(str(problem) for problem in problems[:_TOLD])
-    more = f"; and {len(problems) - _TOLD} more problems" if len(problems) > _TOLD else ""
+    lines = grouped(problems)
+    told = "; ".join(lines[:_TOLD])
+    more = f"; and {len(lines) - _TOLD} more problems" if len(lines) > _TOLD else ""
     return LoadError(f"Not one paper could be loaded from {where}: {told}{more}.", hint=f"forms: {supported()}")

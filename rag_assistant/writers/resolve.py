@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from rag_assistant.errors import PluginError
-from rag_assistant.plugins import load_plugin, made_by
+from rag_assistant.plugins import load_plugin, parameters_of
 from rag_assistant.settings import Settings
 from rag_assistant.writers.base import Backend
 
@@ -24,7 +24,8 @@ def resolve_backend(chosen: str | object, settings: Settings) -> Backend:
     made: Any = chosen
     if isinstance(chosen, str):
         factory = load_plugin("backend", chosen)
-        made = factory if _is_llm(factory) else made_by(factory, settings=settings)
+        given = {"settings": settings} if "settings" in parameters_of(factory) else {}
+        made = factory if _is_llm(factory) else factory(**given)
     if _is_llm(made):
         from rag_assistant.models.llamaindex import LlamaIndexModel
 

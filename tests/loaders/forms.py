@@ -43,3 +43,5 @@ FORMS = {
     "md": Form(".md", as_record, one_a_file=True),
     "txt": Form(".txt", as_text, abstract_only=True),
 }
+NO_TEXT = ("pdf", "sqlite")
+"""Forms that are no text files: what holds for these is told in tests of their own."""

@@ -14,7 +14,7 @@ from rag_assistant.loaders import LoadReport, extensions, load_papers, loader_fo
 from rag_assistant.plugins import BUILTINS
 from rag_assistant.types import Paper
 
-from .forms import FORMS, Form, Record
+from .forms import FORMS, NO_TEXT, Form, Record
 
 ABSTRACT = "We study the na\u00efve case, e.g. $x^2$ \u2014 and win. It is open."
 RECORD: Record = {
@@ -46,7 +46,7 @@ def abstracts(report: LoadReport) -> list[str]:
 
 
 def test_every_built_in_form_is_tried_here() -> None:
-    assert set(FORMS) == set(BUILTINS["loader"])
+    assert {*FORMS, *NO_TEXT} == set(BUILTINS["loader"])
     assert set(extensions()) >= {form.extension for form in FORMS.values()}
 
 

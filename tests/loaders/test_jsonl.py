@@ -146,6 +146,29 @@ def test_line_separators_within_text_are_no_line_ends(load: Load) -> None:
         ({**GOOD, "abstract": "\u200b..."}, "abstract", "has no words"),
         ({**GOOD, "abstract": ["One.", "Two."]}, "abstract", "must be text, not a list"),
         ({**GOOD, "abstract": 7}, "abstract", "must be text, not a number"),
+        ('{"id": "a", "abstract": "cut', "", "is not JSON: Unterminated string"),
+        ("not json", "", "is not JSON: Expecting value at column 1"),
+        ("[" * 200_000, "", "nested too deep"),
+        ('{"a":' * 200_000, "", "nested too deep"),
+        ('{"year": ' + "1" * 10_000 + "}", "", "a number too long to read"),
+        ('["a"]', "", "every line must be an object"),
+        ("null", "", "every line must be an object"),
+        ('"text"', "", "every line must be an object"),
+    ],
+)
+def test_a_bad_record_is_one_problem_and_the_rest_is_loaded(load: Load, line: Any, field: str, told: str) -> None:
+    report = load({**GOOD, "id": "first"}, "", line, {**GOOD, "id": "last"})
+    assert [paper.id for paper in report.papers] == ["first", "last"]
+    (problem,) = report.problems
+    assert (problem.line, problem.field) == (3, field)
+    assert told in problem.message
+    assert str(problem) == ": ".join(filter(None, [f"{problem.file}:3", field, problem.message]))
+    assert len(str(problem)) < 400
+
+
+@pytest.mark.parametrize(
+    ("line", "field", "told"),
+    [
         ({**GOOD, "title": {"en": "T"}}, "title", "must be text, not an object"),
         ({**GOOD, "title": "T" * 3000}, "title", "has 3,000 characters; at most 2,000 are taken"),
         ({**GOOD, "id": ["a"]}, "id", "must be text, not a list"),
@@ -165,24 +188,17 @@ def test_line_separators_within_text_are_no_line_ends(load: Load) -> None:
         ({**GOOD, "url": 5}, "url", "must be text, not a number"),
         ({**GOOD, "links": ["https://x.org"]}, "links", "must be an object"),
         ({**GOOD, "links": {"code": 1}}, "code", "must be text, not a number"),
-        ('{"id": "a", "abstract": "cut', "", "is not JSON: Unterminated string"),
-        ("not json", "", "is not JSON: Expecting value at column 1"),
-        ("[" * 200_000, "", "nested too deep"),
-        ('{"a":' * 200_000, "", "nested too deep"),
-        ('{"year": ' + "1" * 10_000 + "}", "", "a number too long to read"),
-        ('["a"]', "", "every line must be an object"),
-        ("null", "", "every line must be an object"),
-        ('"text"', "", "every line must be an object"),
     ],
 )
-def test_a_bad_record_is_one_problem_and_the_rest_is_loaded(load: Load, line: Any, field: str, told: str) -> None:
-    report = load({**GOOD, "id": "first"}, "", line, {**GOOD, "id": "last"})
-    assert [paper.id for paper in report.papers] == ["first", "last"]
-    (problem,) = report.problems
-    assert (problem.line, problem.field) == (3, field)
-    assert told in problem.message
-    assert str(problem) == ": ".join(filter(None, [f"{problem.file}:3", field, problem.message]))
-    assert len(str(problem)) < 400
+def test_a_field_that_cannot_be_used_is_left_out_of_its_paper(load: Load, line: Any, field: str, told: str) -> None:
+    report = load(line)
+    (paper,) = report.papers
+    assert paper.abstract == GOOD["abstract"]
+    assert not getattr(paper, field, None) or field in ("id", "title")
+    assert report.problems == ()
+    (note,) = report.notes
+    assert (note.line, note.field, note.left_out) == (1, field, True)
+    assert told in note.message
 
 
 @pytest.mark.parametrize(

@@ -84,7 +84,7 @@ def test_one_id_for_two_abstracts_is_a_problem_that_names_both_places(tmp_path: 
     ]
 
 
-@pytest.mark.parametrize("name", ["papers.pdf", "papers.json", "papers"])
+@pytest.mark.parametrize("name", ["papers.docx", "papers.json", "papers"])
 def test_an_unknown_form_that_is_named_is_an_error(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_text("{}")
     with pytest.raises(LoadError, match=name) as caught:
@@ -116,8 +116,15 @@ def test_nothing_named_and_nothing_found(tmp_path: Path) -> None:
         (tmp_path / f"{number}.txt").touch()
     with pytest.raises(LoadError) as caught:
         load_papers([tmp_path, tmp_path / "1.txt"])
-    assert "0.txt: is empty; " in caught.value.message
-    assert caught.value.message.endswith("2.txt: is empty; and 2 more problems.")
+    assert caught.value.message.endswith("2.txt and 2 more: is empty.")
+    for number in range(5):
+        (tmp_path / f"{number}.jsonl").write_text(f'{{"id": {number}, "year": {number}}}')
+        (tmp_path / f"{number}.txt").write_text("A heading")
+        (tmp_path / f"{number}.md").write_text("-" * number)
+    with pytest.raises(LoadError) as caught:
+        load_papers(tmp_path)
+    assert "2.jsonl:1 and 2 more: abstract: is missing; " in caught.value.message
+    assert caught.value.message.endswith("; and 2 more problems.")
 
 
 def test_an_empty_folder_beside_papers_is_a_problem(tmp_path: Path) -> None:
