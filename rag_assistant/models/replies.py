@@ -43,11 +43,12 @@ class ModelReply:
         self._usage = Usage(calls=1)
         self._finish = ""
         self._reasoned = False
+        self._refusal = ""
 
     @property
     def ended(self) -> bool:
         """Whether the server has said why the reply ended."""
-        return self._finish not in ("", "content_filter")
+        return self._finish not in ("", "content_filter") and not self._refusal
 
     @property
     def truncated(self) -> bool:
@@ -67,14 +68,15 @@ class ModelReply:
         """Takes in what has come.
 
         Raises:
-            BackendFiltered: The provider's filter stopped it.
+            BackendFiltered: The provider's filter stopped it, or the model refused.
         """
         self._finish = delta.finish or self._finish
+        self._refusal += delta.refusal
         if delta.usage is not None:
             self._usage = delta.usage
-        if self._finish == "content_filter":
-            raise filtered(self.server)
-        self.characters += len(delta.text) + len(delta.thought)
+        if self._finish == "content_filter" or (self._finish and self._refusal):
+            raise filtered(self.server, self._refusal)
+        self.characters += len(delta.text) + len(delta.thought) + len(delta.refusal)
         self._reasoned = self._reasoned or bool(delta.thought)
         if delta.text:
             self.begun = True
@@ -85,9 +87,12 @@ class ModelReply:
         """What is left, and what the reply took.
 
         Raises:
+            BackendFiltered: It was a refusal.
             BackendProtocolError: It was empty.
             BackendInterrupted: It has no end.
         """
+        if self._refusal:
+            raise filtered(self.server, self._refusal)
         if not self._finish and self.begun:
             yield from self.broken(interrupted(self.server))
         pieces = list(self._rest())
