@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from rag_assistant.drafts import Draft, Frame, Label, Matched, Piece, Refusal
 from rag_assistant.evidence.answerability import confidence
-from rag_assistant.evidence.base import Evidence, PaperEvidence, QuestionWord, coverage, heaviest
+from rag_assistant.evidence.base import CLOSE, Evidence, PaperEvidence, QuestionWord, coverage, heaviest
 from rag_assistant.evidence.comparison_subjects import subject_words, subset
 from rag_assistant.evidence.sentence_choice import ranked
 from rag_assistant.questions.form import GENERIC_WORDS, QuestionForm
@@ -61,8 +61,11 @@ def listed(evidence: Evidence, rows: Sequence[Label], most: int, remark: str = "
 
 
 def best_sentence(evidence: Evidence, paper: int) -> int:
-    """The sentence of a paper that shows best that it belongs."""
-    return ranked(evidence.words, evidence.papers[paper])[0][1]
+    """The sentence of a paper that shows best that it belongs, of those that are on the topic about as much as any."""
+    words, found = evidence.words, evidence.papers[paper]
+    covered = [coverage(words, sentence.matches) for sentence in found.sentences]
+    least = CLOSE * max(covered)
+    return next(at for _, at in ranked(words, found) if covered[at] >= least)
 
 
 def belongs(form: QuestionForm, words: tuple[QuestionWord, ...], paper: PaperEvidence) -> bool:

@@ -155,6 +155,45 @@ def test_a_list_scans_all_papers_and_says_of_how_many(assistant: Assistant, ques
         assert f"\n- {citation.paper.title}: " in answer.text
 
 
+@pytest.mark.parametrize(
+    ("question", "paper", "on_the_topic"),
+    [
+        ("Which papers are about LLM safety?", "im24a", "safely deploying models"),
+        ("Which papers are about the safe use of LLMs?", "im24a", "safely deploying models"),
+        ("Which papers talk about large language models?", "im24a", "Aligning large language models"),
+    ],
+)
+def test_a_row_of_a_list_quotes_a_sentence_on_the_topic(
+    assistant: Assistant, question: str, paper: str, on_the_topic: str
+) -> None:
+    rows = {citation.paper.id: citation.quotes for citation in assistant.ask(question).citations}
+    assert on_the_topic in rows[paper][0].text
+
+
+@pytest.mark.parametrize(
+    ("question", "paper", "said"),
+    [
+        ("How can I fine-tune with less GPU memory?", "yang24u", "enables the activation memory to be shared"),
+        ("How do I train with less GPU memory?", "yang24u", "enables the activation memory to be shared"),
+        ("How can memory overhead be avoided in fine-tuning?", "yang24u", "enables the activation memory to be shared"),
+        ("How can I make a language model less toxic without retraining?", "singh24d", "steer the model's"),
+        ("How is toxic text avoided?", "singh24d", "steer the model's"),
+        ("How can KSVD be made to work with infinite-dimensional features?", "tao24b", "we introduce a new asymmetric"),
+        ("How do I get neural collapse on imbalanced data?", "gao24s", "we develop a Distribution Alignment"),
+    ],
+)
+def test_the_answer_is_quoted_and_not_the_problem(assistant: Assistant, question: str, paper: str, said: str) -> None:
+    answer = assistant.ask(question)
+    assert (answer.status, cited(answer)) == ("answered", [paper])
+    assert said in answer.text
+
+
+def test_the_closest_words_are_those_that_the_reader_finds_likeliest(assistant: Assistant) -> None:
+    answer = assistant.ask("Why might aligned models learn some preferences faster than others?")
+    assert answer.closest is not None
+    assert "higher preference distinguishability" in answer.closest.quote.text
+
+
 def test_a_list_of_nothing_is_refused(assistant: Assistant) -> None:
     answer = assistant.ask("Which papers discuss sourdough baking?")
     assert (answer.status, answer.considered) == ("not_in_corpus", 19)
