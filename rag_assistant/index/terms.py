@@ -13,6 +13,9 @@ import unicodedata
 from functools import lru_cache
 from typing import Any
 
+from rag_assistant.grounding.negated_words import joined
+from rag_assistant.grounding.stems import stem as uninflected
+
 TERMS_VERSION = 2
 """Raised whenever the same text would give other terms."""
 
@@ -69,6 +72,23 @@ def tokenize(text: str) -> list[str]:
 def tokenize_question(text: str) -> list[str]:
     """The terms of a question, in order, stemmed, without stop words."""
     return _stemmed([word for word in _words(_plain(text)) if word not in STOP_WORDS])
+
+
+def forms(text: str) -> frozenset[str]:
+    """The words of a text without their inflection: "transformers" is "transformer" and not "transformation". What
+    "non-" negates is a word of its own, "nonsmooth"."""
+    return frozenset(map(uninflected, _words(joined(_plain(text)))))
+
+
+def has_form(held: frozenset[str], word: str) -> bool:
+    """Whether a word is among the forms of a text, itself or with or without an ending ("align", "alignment")."""
+    asked = forms(word)
+    return any(
+        short and long.startswith(short) and 2 * len(short) >= len(long)
+        for one in held
+        for other in asked
+        for short, long in (sorted((one, other), key=len),)
+    )
 
 
 @lru_cache(maxsize=20_000)

@@ -70,8 +70,13 @@ def best_sentence(evidence: Evidence, paper: int) -> int:
 
 def belongs(form: QuestionForm, words: tuple[QuestionWord, ...], paper: PaperEvidence) -> bool:
     """Whether a paper belongs in a list: by the reader, the more readily where it matches the question's words or one
-    of its alternatives ("A, B or C"); without a reader by these alone."""
-    matches = _matches(form, words, paper)
+    of its alternatives ("A, B or C"); without a reader by these alone. Another word of the same stem is no match, and
+    where such make up half of what is asked, they may have misled the reader."""
+    telling = [at for at, word in enumerate(words) if word.text.lower() not in {form.relation, *GENERIC_WORDS}]
+    others = [at for at in telling if at in paper.other_words]
+    if others and 2 * sum(words[at].weight for at in others) >= sum(words[at].weight for at in telling):
+        return False
+    matches = not others and _matches(form, words, paper)
     sure = confidence(paper)
     return matches if sure is None else sure >= (LISTED_IF_MATCHING if matches else LISTED)
 

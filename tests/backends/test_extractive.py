@@ -156,6 +156,38 @@ def test_a_list_scans_all_papers_and_says_of_how_many(assistant: Assistant, ques
 
 
 @pytest.mark.parametrize(
+    ("word", "others_word", "listed", "not_listed"),
+    [
+        ("transformers", "transformation", "li24bn", "singh24d"),
+        ("transformer models", "transformation", "li24bn", "singh24d"),
+        ("transformations", "Transformers", "singh24d", "li24bn"),
+    ],
+)
+def test_a_list_takes_no_other_word_of_the_same_stem(
+    assistant: Assistant, word: str, others_word: str, listed: str, not_listed: str
+) -> None:
+    abstracts = {paper.id: paper.abstract for paper in assistant.papers()}
+    assert others_word in abstracts[not_listed]
+    for asked in (f"Which papers talk about {word}?", f"papers on {word}"):
+        answer = assistant.ask(asked)
+        assert not_listed not in cited(answer)
+        assert listed in cited(answer)
+
+
+@pytest.mark.parametrize(
+    ("question", "papers"),
+    [
+        ("Which papers are about alignment?", {"im24a", "cideron24a"}),  # "Aligning Music Generation"
+        ("Which papers are about aligning models?", {"im24a", "yang24p"}),  # "Unified Alignment"
+        ("Which papers are about decentralization?", {"le-bars24a"}),  # "Decentralized SGD"
+        ("Which papers prune a model?", {"yin24b", "li24bn"}),  # "pruning"
+    ],
+)
+def test_a_list_takes_every_form_of_a_word(assistant: Assistant, question: str, papers: set[str]) -> None:
+    assert papers <= set(cited(assistant.ask(question)))
+
+
+@pytest.mark.parametrize(
     ("question", "paper", "on_the_topic"),
     [
         ("Which papers are about LLM safety?", "im24a", "safely deploying models"),
