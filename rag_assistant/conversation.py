@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from rag_assistant.acronyms import is_acronym
@@ -147,6 +147,7 @@ def stand_alone(question: str, history: Sequence[Turn], papers: Iterable[Paper])
     turns = [(clean(q), a) for q, a in history if clean(q)]
     if not turns:
         bare = not own or (len(own) == 1 and _ASKS_OF_A_SUBJECT.match(asked) and (adds or _PRONOUN.search(asked)))
+        bare = bare and not (own and _ON_THE_CORPUS.search(asked))  # "these papers" are all that there are
         return RewrittenQuestion(asked, unresolved=of_before or bool(bare and (refers or ordinal or adds)))
     by_text = list(papers)
     titles = {paper.id: paper.title for paper in by_text}
@@ -161,7 +162,11 @@ def stand_alone(question: str, history: Sequence[Turn], papers: Iterable[Paper])
             return RewrittenQuestion(f"Which papers are by {' or '.join(authors)}?", exclude=(cited[0],))
     if of_before and _MORE.match(asked) and (topic := _topic(turns)):
         told = {paper for _, answer in turns for paper in cited_papers(answer, by_text)}
-        return RewrittenQuestion(f"{topic}?", exclude=tuple(paper.id for paper in by_text if paper.id in told))
+        exclude = tuple(paper.id for paper in by_text if paper.id in told)
+        before = stand_alone(turns[-1][0], turns[:-1], by_text)
+        if before.asks == "similar":
+            return replace(before, exclude=exclude)
+        return RewrittenQuestion(f"{topic}?", exclude=exclude)
     narrow = _NARROW.match(asked) and len(own) <= _MAX_NARROW and not _names_a_subject(asked)
     alone = bool(own) and not narrow
     if not (refers or adds or ordinal) and (alone or _ON_THE_CORPUS.search(asked)):

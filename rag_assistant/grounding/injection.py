@@ -14,7 +14,6 @@ from functools import lru_cache
 
 from rag_assistant.evidence.base import EvidenceSentence, PaperEvidence, QuestionEvidence
 from rag_assistant.grounding.support import word_recall
-from rag_assistant.reader.base import Reading
 from rag_assistant.stop_words import STOP_WORDS
 
 STRANGER = 0.1
@@ -53,17 +52,8 @@ def _marked(paper: PaperEvidence, question: str) -> PaperEvidence:
     return replace(
         paper,
         sentences=tuple(_silenced(found) if at in orders else found for at, found in enumerate(paper.sentences)),
-        reading=_read_without(paper.reading, orders),
+        reading=paper.reading and paper.reading.without(orders),
     )
-
-
-def _read_without(reading: Reading | None, orders: set[int]) -> Reading | None:
-    """The reading with nothing for sentences that give orders; if the likeliest was one, no surer than the others."""
-    if reading is None:
-        return None
-    left = tuple(0.0 if at in orders else chance for at, chance in enumerate(reading.sentences))
-    tainted = max(reading.sentences, default=0.0) > max(left, default=0.0)
-    return Reading(min(reading.answers, max(left, default=0.0)) if tainted else reading.answers, left)
 
 
 def _strangers(title: str, texts: Sequence[str], orders: set[int]) -> set[int]:

@@ -84,6 +84,12 @@ def contradiction(statement: str, quotes: Sequence[str]) -> str:
     return "the cited words say the opposite" if opposed(statement, told) else ""
 
 
+def denied_in(text: str) -> frozenset[str]:
+    """The stems of words that a negation of the text, or what comes near one, bears on."""
+    found = (negation for pattern in (_NEGATION, _WEAK, _UNDONE, _LESS) for negation in _negations(text, pattern))
+    return frozenset(word for negation in found for word in (*negation.denied, *negation.around, *negation.before))
+
+
 def _denies(statement: str) -> bool:
     return any(pattern.search(statement) for pattern in (_NEGATION, _WEAK, _UNDONE, _LESS))
 

@@ -11,7 +11,8 @@ import re
 import unicodedata
 
 from rag_assistant.acronyms import PLURAL
-from rag_assistant.stems import stem
+from rag_assistant.grounding.negated_words import joined
+from rag_assistant.stems import stem, uninflected
 from rag_assistant.stop_words import STOP_WORDS
 
 TERMS_VERSION = 3
@@ -57,6 +58,23 @@ def tokenize(text: str) -> list[str]:
 def tokenize_question(text: str) -> list[str]:
     """The terms of a question, in order, stemmed, without stop words."""
     return [stem(word) for word in _words(_plain(text)) if word not in STOP_WORDS]
+
+
+def forms(text: str) -> frozenset[str]:
+    """The words of a text without their inflection: "transformers" is "transformer" and not "transformation". What
+    "non-" negates is a word of its own, "nonsmooth"."""
+    return frozenset(map(uninflected, _words(joined(_plain(text)))))
+
+
+def has_form(held: frozenset[str], word: str) -> bool:
+    """Whether a word is among the forms of a text, itself or with or without an ending ("align", "alignment")."""
+    asked = forms(word)
+    return any(
+        short and long.startswith(short) and 2 * len(short) >= len(long)
+        for one in held
+        for other in asked
+        for short, long in (sorted((one, other), key=len),)
+    )
 
 
 def term_of(word: str) -> str:

@@ -32,11 +32,12 @@ class ModelReply:
         self._usage = Usage(calls=1)
         self._finish = ""
         self._reasoned = False
+        self._refusal = ""
 
     @property
     def ended(self) -> bool:
         """Whether the server has said why the reply ended."""
-        return self._finish not in ("", "content_filter")
+        return self._finish not in ("", "content_filter") and not self._refusal
 
     @property
     def truncated(self) -> bool:
@@ -56,14 +57,15 @@ class ModelReply:
         """Takes in what has come.
 
         Raises:
-            BackendFiltered: The provider's filter stopped it.
+            BackendFiltered: The provider's filter stopped it, or the model refused.
         """
         self._finish = delta.finish or self._finish
+        self._refusal += delta.refusal
         if delta.usage is not None:
             self._usage = delta.usage
-        if self._finish == "content_filter":
-            raise filtered(self.server)
-        self.characters += len(delta.text) + len(delta.thought)
+        if self._finish == "content_filter" or (self._finish and self._refusal):
+            raise filtered(self.server, self._refusal)
+        self.characters += len(delta.text) + len(delta.thought) + len(delta.refusal)
         self._reasoned = self._reasoned or bool(delta.thought)
         if delta.text:
             self.begun = True
@@ -74,9 +76,12 @@ class ModelReply:
         """What is left, and what the reply took.
 
         Raises:
+            BackendFiltered: It was a refusal.
             BackendProtocolError: It was empty.
             BackendInterrupted: It has no end.
         """
+        if self._refusal:
+            raise filtered(self.server, self._refusal)
         if not self._finish and self.begun:
             yield from self.broken(interrupted(self.server))
         pieces = list(self._rest())

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from rag_assistant.acronyms import is_name
 from rag_assistant.embedders.base import Embedder, Encoded
 from rag_assistant.evidence.base import PaperEvidence, QuestionEvidence, QuestionWord
+from rag_assistant.grounding.negated_words import is_negated
 from rag_assistant.index.manifest import Manifest
 from rag_assistant.index.opened import OpenIndex
 from rag_assistant.index.terms import term_of, tokenize_question
@@ -159,14 +160,15 @@ class Retriever:
                 (word, None) for word in dict.fromkeys(tokenize_question(query.text))
             ]
         else:
-            found = [(query.text[start:end], row) for row, (start, end) in enumerate(encoded.words.spans)]
+            found = _words_of(query.text, encoded.words.spans)
         words: dict[str, tuple[QuestionWord, int | None]] = {}
         phrases = _phrases(query.text, [text for text, _ in found])
         for (text, row), phrase in zip(found, phrases, strict=True):
             if is_content(text) and text.lower() not in words and text.lower() not in query.ignored:
                 carried = text.lower() in query.carried
                 weight = self.weight(text) * (query.carried_weight if carried else 1.0)
-                words[text.lower()] = (QuestionWord(text, weight, carried, is_name(text), phrase), row)
+                named = is_name(text) or is_negated(text)
+                words[text.lower()] = (QuestionWord(text, weight, carried, named, phrase), row)
         kept = tuple(word for word, _ in words.values())
         if encoded.words is None:
             return kept, np.zeros((0, 0), np.float32)
@@ -227,6 +229,19 @@ class Retriever:
         paper, passages = self._index.papers[paper_id], self._index.sentences(paper_id)
         stems = tuple(self._index.stems(text) for text in (paper.title, *(passage.text for passage in passages)))
         return Candidate(paper, *window, lexical, (title, *sentences), passages, stems)
+
+
+def _words_of(question: str, spans: Iterable[Sequence[int]]) -> list[tuple[str, int | None]]:
+    """The words of a question with their rows; a word that a part of its own negates ("non-smooth") is one."""
+    found: list[tuple[str, int | None]] = []
+    begin = 0
+    for row, (start, end) in enumerate(spans):
+        if found and is_negated(question[begin:end]):
+            found[-1] = (question[begin:end], row)
+        else:
+            begin = start
+            found.append((question[start:end], row))
+    return found
 
 
 def _phrases(question: str, words: Sequence[str]) -> list[int]:
