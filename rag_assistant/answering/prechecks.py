@@ -1,4 +1,4 @@
-"""What no backend needs to be asked about."""
+"""Questions that are refused before any backend is asked."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ def precheck(
     *,
     model: bool,
 ) -> Refusal | None:
-    """What no backend needs to be asked about: an empty question, a greeting, no paper in reach, none on the topic, and
-    a name that no paper has.
+    """The refusal of a question that no backend needs to see: it is empty, a greeting, or about a name that no paper
+    has, or no paper is in reach or on its topic; ``None`` if a backend is to be asked.
 
     Args:
         form, alone: What is asked.
         evidence: What was found.
         occurs: Whether a word occurs in any paper.
-        model: Whether a model answers: then a question in another language is asked whatever the topic seems to be,
-            since the words and vectors that tell the topic are English.
+        model: Whether a model answers: then a question in another language is passed on whatever its topic seems to
+            be, since the words and vectors that show the topic are English.
     """
     if form.kind == "empty":
         return Refusal("clarify", message="Nothing was asked. Ask a question about the papers.")
