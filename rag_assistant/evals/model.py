@@ -49,7 +49,7 @@ class Model:
     @property
     def spent(self) -> str:
         """Calls, tokens and dollars so far, for people; what the provider doesn't report is counted as it may be."""
-        return f"{self.calls:,} {'call' if self.calls == 1 else 'calls'}, {self._ledger.told}"
+        return f"{self.calls:,} {'call' if self.calls == 1 else 'calls'}, {self._ledger.summary}"
 
     def complete(self, prompt: Rendered, *, max_tokens: int) -> str:
         """The whole reply to a prompt, of at most so many tokens, and no more than ``max_tokens`` where that is set. A
