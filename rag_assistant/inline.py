@@ -96,10 +96,10 @@ def without_emphasis(text: str) -> str:
     return "".join(character for at, character in enumerate(text) if at not in gone)
 
 
-def settled(text: str) -> str:
-    """The part of a text under way that won't look different once more of it is there.
+def stable_prefix(text: str) -> str:
+    """The part of an incomplete text that won't look different once more of it is there.
 
-    A formula or emphasis that has been opened but not closed waits, so that nobody sees raw TeX for a moment.
+    A formula or emphasis that was opened but not closed is held back, so that nobody sees raw TeX for a moment.
     """
     masked = list(text)
     for start, end in protected_spans(text):

@@ -97,7 +97,7 @@ def add_endpoints(service: Service) -> None:
 
 
 async def _speaking(run: Callable[[], Awaitable[Any]]) -> Any:
-    """Runs it; an error of this package, or a value of the wrong form, reaches the caller as a sentence."""
+    """Runs an endpoint; an error of this package, or a malformed value, reaches the caller as a sentence."""
     try:
         return await run()
     except RagError as error:
