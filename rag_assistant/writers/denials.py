@@ -85,16 +85,16 @@ def denied_part(sentence: str, question: str) -> str | None:
     return part
 
 
-def may_deny(begun: str, question: str) -> bool:
+def may_deny(beginning: str, question: str) -> bool:
     """Whether a sentence that begins like this may turn out to be a denial of what the question asks for."""
     asked = content_stems(question)
     # With more other words than this, even all the words of the question would be too small a share.
     most = len(asked) * (1 - _IN_QUESTION) / _IN_QUESTION
-    whole = _LAST_WORD.sub("", begun)
-    if (match := _DENIAL.match(begun)) is not None:
+    whole = _LAST_WORD.sub("", beginning)
+    if (match := _DENIAL.match(beginning)) is not None:
         return len(content_stems(whole[match.start("part") :]) - asked - _PASSED_OVER) <= most
-    if may_match(_DENIAL, begun):
+    if may_match(_DENIAL, beginning):
         return True
-    if _UNSTATED.match(begun):
-        return denied_part(begun, question) is not None
-    return may_match(_UNSTATED, begun) and len(content_stems(whole) - asked - _PASSED_OVER) <= most
+    if _UNSTATED.match(beginning):
+        return denied_part(beginning, question) is not None
+    return may_match(_UNSTATED, beginning) and len(content_stems(whole) - asked - _PASSED_OVER) <= most

@@ -62,7 +62,7 @@ class Reply:
     _denied: list[str] = field(default_factory=list)
     _written: set[str] = field(default_factory=set)
     _bare: list[Label] = field(default_factory=list)
-    _begun: str = ""
+    _shown: str = ""
     _reasoned: tuple[list[str], set[str], bool] | None = None
 
     def add(self, chunk: str) -> Iterator[Piece]:
@@ -154,7 +154,7 @@ class Reply:
             done = end
 
     def _sentence(self, sentence: str, gap: str, labels: list[Label]) -> Iterator[Piece]:
-        self._begun = ""
+        self._shown = ""
         if self._refused or self._notes:
             return
         if self._written and "\n" in gap and (sentence.startswith(":") or _NOTES.match(sentence)):
@@ -207,8 +207,8 @@ class Reply:
         for start, end in sentence_spans(clean)[:1]:
             frame, sentence = self._parted(clean[start:end], clean[:start])
             sentence = sentence[: open_at(_SENTINEL, sentence)].rstrip()
-            if len(sentence) > len(self._begun) and not self._may_vanish(clean[start:end], clean[:start], sentence):
-                self._begun = sentence
+            if len(sentence) > len(self._shown) and not self._may_vanish(clean[start:end], clean[:start], sentence):
+                self._shown = sentence
                 yield PartialSentence(sentence, frame)
 
     def _may_vanish(self, whole: str, gap: str, sentence: str) -> bool:
@@ -221,8 +221,8 @@ class Reply:
             return True
         if (not self._written and may_match(_LEAD_IN, sentence)) or may_match(_NO_STATEMENT, sentence, whole=True):
             return True
-        begun = sentence.casefold()
-        return any(written.startswith(begun) for written in self._written) or may_deny(sentence, self.question)
+        beginning = sentence.casefold()
+        return any(written.startswith(beginning) for written in self._written) or may_deny(sentence, self.question)
 
 
 def _without_unfinished(text: str, papers: int) -> str:
