@@ -341,7 +341,7 @@ class Assistant(Library):
         return await asyncio.to_thread(self.verify, claim, paper=paper, k=k, filters=filters)
 
     def describe(self) -> dict[str, Any]:
-        """The parts of this assistant as JSON types: settings with secrets masked, backend, embedder, index manifest."""
+        """This assistant as plain JSON types: settings with secrets masked, backend, embedder, index manifest."""
         with self._snapshots.use() as retriever:
             return {
                 "settings": self._settings.masked(),

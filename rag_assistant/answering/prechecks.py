@@ -20,7 +20,7 @@ QUOTES_ONLY = (
 
 def precheck(
     form: QuestionForm,
-    alone: RewrittenQuestion,
+    rewritten: RewrittenQuestion,
     evidence: QuestionEvidence,
     occurs: Callable[[str], bool],
     *,
@@ -30,7 +30,7 @@ def precheck(
     has, or no paper is in reach or on its topic; ``None`` if a backend is to be asked.
 
     Args:
-        form, alone: What is asked.
+        form, rewritten: What is asked.
         evidence: What was found.
         occurs: Whether a word occurs in any paper.
         model: Whether a model answers: then a question in another language is passed on whatever its topic seems to
@@ -40,9 +40,9 @@ def precheck(
         return Refusal("clarify", message="Nothing was asked. Ask a question about the papers.")
     if form.kind == "greeting":
         return Refusal("clarify", message=_what_to_ask(evidence.considered, thanked=says_thanks(form.text)))
-    if alone.asks == "rewording" and not model:
+    if rewritten.asks == "rewording" and not model:
         return Refusal("clarify", message=QUOTES_ONLY)
-    if alone.unresolved:
+    if rewritten.unresolved:
         return Refusal("clarify", message="I can't tell what this refers to. Name the paper, method or topic.")
     if not evidence.considered:
         return Refusal("not_in_corpus")
@@ -50,7 +50,7 @@ def precheck(
         return None
     if not any(not word.carried for word in evidence.words) and not evidence.words:
         return Refusal("clarify")
-    if form.kind != "comparison" and not alone.focus:
+    if form.kind != "comparison" and not rewritten.focus:
         texts = (f"{paper.hit.paper.title} {paper.hit.paper.abstract}" for paper in evidence.papers)
         unknown = unknown_names(form.text, texts, occurs)
         if unknown:

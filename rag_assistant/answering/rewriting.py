@@ -28,14 +28,14 @@ _LEAD_IN = re.compile(
 )
 
 
-def needs_model(alone: RewrittenQuestion, asked: str) -> bool:
+def needs_model(rewritten: RewrittenQuestion, asked: str) -> bool:
     """Whether a follow-up leaves out something that the rules can only guess. A paper that was counted off ("the second
     one") is known, and a self-contained question is left alone."""
-    return not alone.only_focus and not alone.unresolved and alone.text != clean(asked)
+    return not rewritten.only_focus and not rewritten.unresolved and rewritten.text != clean(asked)
 
 
 def rewording(
-    alone: RewrittenQuestion,
+    rewritten: RewrittenQuestion,
     asked: str,
     turns: Sequence[Turn],
     writer: GenerativeWriter,
@@ -47,23 +47,23 @@ def rewording(
     try:
         call = writer.caller.prepared(render_rewrite(asked, turns, folder=writer.prompts), reply, ledger)
     except BudgetExceeded:
-        return alone
+        return rewritten
     stage = StageEvent("rewording")
     yield stage
     try:
         yield of_model(call, take, stage)
     except BackendError:
-        return alone
+        return rewritten
     if reply.truncated:
-        return alone
-    return reworded(alone, asked, reply.text, turns) or alone
+        return rewritten
+    return reworded(rewritten, asked, reply.text, turns) or rewritten
 
 
-def reworded(alone: RewrittenQuestion, asked: str, reply: str, turns: Sequence[Turn]) -> RewrittenQuestion | None:
+def reworded(rewritten: RewrittenQuestion, asked: str, reply: str, turns: Sequence[Turn]) -> RewrittenQuestion | None:
     """The follow-up in the model's words; ``None`` if these don't ask about what was asked.
 
     Args:
-        alone: What the rules made of it.
+        rewritten: What the rules made of it.
         asked: The follow-up.
         reply: What the model wrote.
         turns: The conversation so far.
@@ -81,4 +81,4 @@ def reworded(alone: RewrittenQuestion, asked: str, reply: str, turns: Sequence[T
     if sum(stem(word) in kept for word in own) < _OWN_SHARE * len(own):
         return None
     carried = frozenset(word.lower() for word in words if stem(word) not in stems) if own else frozenset()
-    return replace(alone, text=text, carried=carried)
+    return replace(rewritten, text=text, carried=carried)

@@ -158,13 +158,13 @@ class QuestionRun:
 
     def _part(self, part: str, turns: list[Turn]) -> Steps:
         with self._record.timed("searching"):
-            alone = stand_alone(part, turns, self.retriever.all_papers)
-        if self._model is not None and needs_model(alone, part):
+            rewritten = stand_alone(part, turns, self.retriever.all_papers)
+        if self._model is not None and needs_model(rewritten, part):
             with self._record.timed("rewording"):
-                alone = yield from rewording(alone, part, turns, self._model, self.ledger, self._take)
-        form, evidence = self._search(alone)
+                rewritten = yield from rewording(rewritten, part, turns, self._model, self.ledger, self._take)
+        form, evidence = self._search(rewritten)
         yield HitsEvent(hits_of(evidence)[: self._hit_limit(form)])
-        refusal = precheck(form, alone, evidence, self.retriever.occurs, model=self._model is not None)
+        refusal = precheck(form, rewritten, evidence, self.retriever.occurs, model=self._model is not None)
         if refusal is not None:
             self._record.refusals.append((part, refusal))
             return
@@ -182,19 +182,19 @@ class QuestionRun:
         yield from self._complete(prompt, made)
         self._record.count(made)
 
-    def _search(self, alone: RewrittenQuestion) -> tuple[QuestionForm, QuestionEvidence]:
+    def _search(self, rewritten: RewrittenQuestion) -> tuple[QuestionForm, QuestionEvidence]:
         """What is asked for and what was found for it; adds the notices about both."""
-        filters = excluding(self.retriever, alone, self.filters)
+        filters = excluding(self.retriever, rewritten, self.filters)
         with self._record.timed("searching"):
-            form = self._narrowed(form_of(alone), filters)
-            self._record.standalone.append(alone.text)
+            form = self._narrowed(form_of(rewritten), filters)
+            self._record.standalone.append(rewritten.text)
             if form.cut or self._long:
                 self._record.notices.append(
                     f"The question is long: its first {MAX_QUESTION:,} characters were searched with."
                 )
-            evidence = search(self.retriever, form, alone, self.k, filters)
+            evidence = search(self.retriever, form, rewritten, self.k, filters)
             if self._model is not None:
-                evidence = with_each_subject(self.retriever, form, alone, evidence, filters)
+                evidence = with_each_subject(self.retriever, form, rewritten, evidence, filters)
             evidence = without_instructions(evidence, form.text)
         self._record.evidences.append(evidence)
         evidence = without_opposites(evidence, form.text)

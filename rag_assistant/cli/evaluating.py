@@ -37,7 +37,7 @@ def run(
         list[str] | None, typer.Option("--category", metavar="NAME", help="Only questions of this kind; repeatable.")
     ] = None,
     limit: Annotated[
-        int | None, typer.Option("--limit", metavar="N", help="At most so many questions.", show_default="no limit")
+        int | None, typer.Option("--limit", metavar="N", help="At most this many questions.", show_default="no limit")
     ] = None,
     metric: Annotated[
         list[str] | None,

@@ -114,7 +114,7 @@ class AnswerOptions(IndexOptions):
     context_tokens: Annotated[
         int | None,
         typer.Option(
-            "--context-tokens", metavar="N", help="Tokens the model takes and writes.", show_default="as its server says"
+            "--context-tokens", metavar="N", help="Tokens the model takes and writes.", show_default="as it says"
         ),
     ] = None
     max_cost: Annotated[

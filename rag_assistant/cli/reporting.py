@@ -112,7 +112,7 @@ def gold_of(state: State, runs: Sequence[Run], questions: Path | None) -> list[C
 
 @command
 def diff(
-    before: Annotated[Path, typer.Argument(metavar="A", help="The run or baseline to hold against.")],
+    before: Annotated[Path, typer.Argument(metavar="A", help="The run or baseline to compare with.")],
     after: Annotated[Path, typer.Argument(metavar="B", help="The run to judge.")],
     fail_on_regression: Annotated[
         bool, typer.Option("--fail-on-regression", help="Exit with 1 when B is a regression.")

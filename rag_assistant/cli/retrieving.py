@@ -26,7 +26,7 @@ def retrieval(
         Path, typer.Option("--qrels", metavar="FILE", help="Judgements: query id, paper id and grade, tab separated.")
     ],
     limit: Annotated[
-        int | None, typer.Option("--limit", metavar="N", help="At most so many queries.", show_default="no limit")
+        int | None, typer.Option("--limit", metavar="N", help="At most this many queries.", show_default="no limit")
     ] = None,
     index: Annotated[
         Path | None,

@@ -49,7 +49,7 @@ def evaluate(
     progress: Callable[[Progress], object] | None = None,
     command: Mapping[str, Any] | None = None,
 ) -> Run:
-    """Asks every question, one after the other, and scores each answer as it comes.
+    """Asks every question, one after the other, and scores each answer as it arrives.
 
     A question or a metric that raises an error becomes a row that names it; the run goes on. Ctrl-C ends the run and
     returns what is done, with ``interrupted`` set. The same system and set give the same rows, timings aside.

@@ -121,9 +121,9 @@ def analyse(question: str) -> QuestionForm:
         )
     multi = bool(MULTI.search(text))
     for pattern in () if COUNTING.match(text) else COMPARISON:
-        if (match := pattern.search(text)) and all(content_words(side) for side in (match["a"], match["b"])):
-            sides = (_side(match["a"]), _side(match["b"]))
-            return QuestionForm(text, "comparison", sides=sides, multi=True, cut=cut)
+        if (match := pattern.search(text)) and all(content_words(subject) for subject in (match["a"], match["b"])):
+            compared = (_subject(match["a"]), _subject(match["b"]))
+            return QuestionForm(text, "comparison", sides=compared, multi=True, cut=cut)
     if YESNO.match(text):
         return QuestionForm(text, "yesno", multi=multi, cut=cut)
     return QuestionForm(text, "fact", multi=multi, cut=cut)
@@ -259,7 +259,7 @@ def halves(question: str) -> tuple[str, ...]:
     return f"{match['lead']}{match['a'].rstrip(' ?.')}?", f"{match['lead']}{match['b'].rstrip(' ?.')}?"
 
 
-def _side(text: str) -> str:
+def _subject(text: str) -> str:
     return re.split(r"[?;]|,\s+(?:and|when|in|for|with)\b", text)[0].strip(" ?!.,:;")
 
 
