@@ -13,13 +13,13 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 from rag_assistant.models.base import Delta, Options, Request
-from rag_assistant.models.chat_errors import by_words, not_a_stream, not_json, out_of_time, typed_errors
+from rag_assistant.models.chat_errors import error_by_words, not_a_stream, not_json, out_of_time, typed_errors
 from rag_assistant.models.events import (
     MOST_BYTES,
     EventReader,
     failure_in,
     finish_of,
-    said_in,
+    message_in,
     text_of,
     thought_of,
     usage_of,
@@ -192,8 +192,8 @@ class ChatCompletions(ABC):
 
     def _does_without(self, error: openai.APIStatusError, request: Request, sent: dict[str, Any]) -> bool:
         """Whether the request can do without what the server refused, which later requests then leave out too."""
-        words = f"{said_in(error.response.text)} {error.param or ''}".lower()
-        if by_words(words, self.server) is None:
+        words = f"{message_in(error.response.text)} {error.param or ''}".lower()
+        if error_by_words(words, self.server) is None:
             # llama.cpp sends 500 if a template raises; from others it may be a passing fault.
             names = _LEFT_OUT if error.status_code in _UNWANTED else ("system",) if error.status_code == 500 else ()
             for name in names:

@@ -21,7 +21,7 @@ from rag_assistant.errors import (
     BackendUnreachable,
 )
 from rag_assistant.escapes import without_escapes
-from rag_assistant.models.events import Failed, said_in
+from rag_assistant.models.events import Failed, message_in
 from rag_assistant.pauses import duration, retry_after
 
 _TOO_LONG = ("context_length", "context length", "context size", "context window", "maximum context", "too many tokens")
@@ -64,7 +64,9 @@ def typed_errors(server: str, model: str, key_variable: str, key: str = "") -> I
         ) from error
     except openai.APIStatusError as error:
         said = error.response.text
-        refusal = _ServerRefusal(error.status_code, _hidden(key, said_in(said)), said.lower(), error.response.headers)
+        refusal = _ServerRefusal(
+            error.status_code, _hidden(key, message_in(said)), said.lower(), error.response.headers
+        )
         raise _refused(refusal, server, model, key_variable) from error
     except Failed as error:
         reason = _hidden(key, error.reason)
@@ -75,7 +77,7 @@ def typed_errors(server: str, model: str, key_variable: str, key: str = "") -> I
     except openai.APIError as error:
         raise broken_off(server, _hidden(key, str(error.message)), error.code or "") from error
     except httpx.HTTPStatusError as error:
-        raise foreign(error, server, model, key_variable, key) from error
+        raise provider_error(error, server, model, key_variable, key) from error
     except httpx.TimeoutException as error:
         raise out_of_time(server) from error
     except httpx.HTTPError as error:
@@ -89,7 +91,7 @@ def out_of_time(server: str) -> BackendError:
     return BackendTimeout(f"{server} didn't answer in time.", hint="ask again, or choose a smaller model")
 
 
-def foreign(error: Exception, server: str, model: str, key_variable: str, key: str = "") -> BackendError:
+def provider_error(error: Exception, server: str, model: str, key_variable: str, key: str = "") -> BackendError:
     """The error for what any provider's own package raises: by its status code, else by its name and its words. The key
     is never shown, nor are the parts of an address that may hold it."""
     response = getattr(error, "response", None)
@@ -99,16 +101,15 @@ def foreign(error: Exception, server: str, model: str, key_variable: str, key: s
         if isinstance(code, int) and 400 <= code < 600:
             headers = getattr(response, "headers", None)
             body = str(getattr(response, "text", ""))
-            refusal = _ServerRefusal(
-                code, _hidden(key, said_in(body)) or server_message, f"{server_message} {body}".lower(), headers or {}
-            )
+            message = _hidden(key, message_in(body)) or server_message
+            refusal = _ServerRefusal(code, message, f"{server_message} {body}".lower(), headers or {})
             return _refused(refusal, server, model, key_variable)
     kind = type(error).__name__
     if re.search(r"auth|permission|credential", kind, re.IGNORECASE):
         return _refused(_ServerRefusal(401, server_message, "", {}), server, model, key_variable)
     if "timeout" in kind.lower():
         return out_of_time(server)
-    return by_words(server_message.lower(), server) or BackendError(
+    return error_by_words(server_message.lower(), server) or BackendError(
         _with_reason(f"{server} failed: {kind}", server_message), hint="check its model, its key and the network"
     )
 
@@ -149,7 +150,7 @@ def _refused(refusal: _ServerRefusal, server: str, model: str, key_variable: str
         )
     if code in (408, 504):
         return out_of_time(server)
-    known = by_words(refusal.words, server) if code in (400, 413, 422, 500) else None
+    known = error_by_words(refusal.words, server) if code in (400, 413, 422, 500) else None
     if known is not None:
         return known
     if code >= 500:
@@ -164,7 +165,7 @@ def _refused(refusal: _ServerRefusal, server: str, model: str, key_variable: str
     )
 
 
-def by_words(words: str, server: str) -> BackendError | None:
+def error_by_words(words: str, server: str) -> BackendError | None:
     """The failure that these words describe; ``None`` if it is none of the known ones."""
     if any(sign in words for sign in _TOO_LONG):
         return BackendContextTooLong(
@@ -179,7 +180,7 @@ def by_words(words: str, server: str) -> BackendError | None:
 
 def broken_off(server: str, message: str, code: str = "") -> BackendError:
     """The provider said in its reply that the answer failed."""
-    return by_words(f"{message} {code}".lower(), server) or BackendInterrupted(
+    return error_by_words(f"{message} {code}".lower(), server) or BackendInterrupted(
         _with_reason(f"{server} broke off its answer", message), hint="ask again, or look at its log"
     )
 

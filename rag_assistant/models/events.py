@@ -209,7 +209,7 @@ def failure_in(event: dict[str, Any]) -> Failed | None:
     return Failed(reason_of(error) or reason_of(event) or words, status, words.lower())
 
 
-def said_in(body: str) -> str:
+def message_in(body: str) -> str:
     """The reason in the body of a refusal; empty if that is a web page."""
     read = _parsed(body)
     if read is None:

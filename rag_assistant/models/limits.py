@@ -44,12 +44,12 @@ class _Bounded(httpx.SyncByteStream, httpx.AsyncByteStream):
         return self._size >= MOST_BYTES or time.monotonic() > self._until
 
 
-def bound(response: httpx.Response) -> None:
+def limit_body(response: httpx.Response) -> None:
     """An event hook that bounds a refusal, a redirect or a list; a stream of words is bounded by its reader."""
     if not response.is_success or response.request.method == "GET":
         response.stream = _Bounded(response.stream, response.request.extensions["timeout"]["read"])
 
 
-async def abound(response: httpx.Response) -> None:
+async def alimit_body(response: httpx.Response) -> None:
     """The same, for async."""
-    bound(response)
+    limit_body(response)

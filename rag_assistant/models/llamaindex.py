@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from rag_assistant.errors import BackendError, PluginError, SettingsError
 from rag_assistant.models.base import Delta, Options, Request
-from rag_assistant.models.chat_errors import foreign, typed_errors
+from rag_assistant.models.chat_errors import provider_error, typed_errors
 from rag_assistant.models.events import finish_of, text_of, usage_of
 from rag_assistant.plugins import load_plugin
 from rag_assistant.settings import FROM_OPENAI, Settings
@@ -95,7 +95,7 @@ class LlamaIndexModel:
         except BackendError:
             raise
         except Exception as error:  # each provider has its own errors
-            raise foreign(error, *call) from error
+            raise provider_error(error, *call) from error
 
 
 class _Ending:

@@ -68,26 +68,26 @@ class OpenAIModel(ChatCompletions):
         """A client for one call."""
         import openai
 
-        from rag_assistant.models.limits import bound
+        from rag_assistant.models.limits import limit_body
 
         return openai.OpenAI(
             api_key=self.key,
             base_url=self._base_url,
             timeout=self.timeout(),
             max_retries=0,
-            http_client=openai.DefaultHttpxClient(follow_redirects=False, event_hooks={"response": [bound]}),
+            http_client=openai.DefaultHttpxClient(follow_redirects=False, event_hooks={"response": [limit_body]}),
         )
 
     def async_client(self) -> openai.AsyncOpenAI:
         """The same, for async."""
         import openai
 
-        from rag_assistant.models.limits import abound
+        from rag_assistant.models.limits import alimit_body
 
         return openai.AsyncOpenAI(
             api_key=self.key,
             base_url=self._base_url,
             timeout=self.timeout(),
             max_retries=0,
-            http_client=openai.DefaultAsyncHttpxClient(follow_redirects=False, event_hooks={"response": [abound]}),
+            http_client=openai.DefaultAsyncHttpxClient(follow_redirects=False, event_hooks={"response": [alimit_body]}),
         )

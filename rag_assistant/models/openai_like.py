@@ -63,7 +63,7 @@ class OpenAILikeModel(ChatCompletions):
         import httpx
         import openai
 
-        from rag_assistant.models.limits import bound
+        from rag_assistant.models.limits import limit_body
 
         return openai.OpenAI(
             api_key="none",  # replaced or removed by _own_headers
@@ -74,7 +74,7 @@ class OpenAILikeModel(ChatCompletions):
                 follow_redirects=False,
                 verify=self._encrypted,
                 trust_env=self._proxies,
-                event_hooks={"request": [self._own_headers], "response": [bound]},
+                event_hooks={"request": [self._own_headers], "response": [limit_body]},
             ),
         )
 
@@ -83,7 +83,7 @@ class OpenAILikeModel(ChatCompletions):
         import httpx
         import openai
 
-        from rag_assistant.models.limits import abound
+        from rag_assistant.models.limits import alimit_body
 
         async def own_headers(request: httpx.Request) -> None:
             self._own_headers(request)
@@ -97,7 +97,7 @@ class OpenAILikeModel(ChatCompletions):
                 follow_redirects=False,
                 verify=self._encrypted,
                 trust_env=self._proxies,
-                event_hooks={"request": [own_headers], "response": [abound]},
+                event_hooks={"request": [own_headers], "response": [alimit_body]},
             ),
         )
 
