@@ -141,26 +141,26 @@ def stand_alone(question: str, history: Sequence[Turn], papers: Iterable[Paper])
     refers = _REFERRING.search(asked)
     ordinal = _ORDINAL.search(asked) or _POINTS_AT.search(asked)
     adds = _ADDING.search(asked)
-    of_before = _is_of_before(asked)
+    refers_back = _refers_back(asked)
     if is_greeting(asked) or asks_for_all(asked):
         return RewrittenQuestion(asked)
     turns = [(clean(q), a) for q, a in history if clean(q)]
     if not turns:
         bare = not own or (len(own) == 1 and _ASKS_OF_A_SUBJECT.match(asked) and (adds or _PRONOUN.search(asked)))
         bare = bare and not (own and _ON_THE_CORPUS.search(asked))  # "these papers" are all papers
-        return RewrittenQuestion(asked, unresolved=of_before or bool(bare and (refers or ordinal or adds)))
+        return RewrittenQuestion(asked, unresolved=refers_back or bool(bare and (refers or ordinal or adds)))
     by_text = list(papers)
     titles = {paper.id: paper.title for paper in by_text}
     cited = _focus(turns, by_text)
-    if of_before and _REWORDING.match(asked):
+    if refers_back and _REWORDING.match(asked):
         return RewrittenQuestion(f"{asked.rstrip(' ?.')} ({_topic(turns)})?", focus=tuple(cited), asks="rewording")
-    if of_before and cited and _SIMILAR.search(asked):
+    if refers_back and cited and _SIMILAR.search(asked):
         return RewrittenQuestion(asked, focus=(cited[0],), asks="similar")
-    if of_before and cited and _SAME_AUTHORS.search(asked):
+    if refers_back and cited and _SAME_AUTHORS.search(asked):
         authors = next(paper.authors for paper in by_text if paper.id == cited[0])
         if authors:
             return RewrittenQuestion(f"Which papers are by {' or '.join(authors)}?", exclude=(cited[0],))
-    if of_before and _MORE.match(asked) and (topic := _topic(turns)):
+    if refers_back and _MORE.match(asked) and (topic := _topic(turns)):
         already_cited = {paper for _, answer in turns for paper in cited_papers(answer, by_text)}
         exclude = tuple(paper.id for paper in by_text if paper.id in already_cited)
         before = stand_alone(turns[-1][0], turns[:-1], by_text)
@@ -196,7 +196,7 @@ def _focus(turns: list[Turn], papers: list[Paper]) -> list[str]:
     """The papers that were last talked about; none if the last question was refused."""
     for question, answer in reversed(turns):
         if _NOTHING_FOUND.search(answer):
-            if _is_of_before(question) or (_REFERRING.search(question) and not _names_a_subject(question)):
+            if _refers_back(question) or (_REFERRING.search(question) and not _names_a_subject(question)):
                 continue
             return []
         if cited := cited_papers(answer, papers):
@@ -204,7 +204,7 @@ def _focus(turns: list[Turn], papers: list[Paper]) -> list[str]:
     return []
 
 
-def _is_of_before(question: str) -> bool:
+def _refers_back(question: str) -> bool:
     """Whether a question makes sense only after another: "any others?", "explain that more simply"."""
     forms = (_POINTS_AT, _REWORDING, _MORE, _SIMILAR, _SAME_AUTHORS)
     return len(question) <= LONGEST_REFERENCE and any(form.search(question) for form in forms)
@@ -231,7 +231,7 @@ def _with(asked: str, context: str, focus: tuple[str, ...], *, replaced: bool, t
 def _topic(turns: list[Turn]) -> str:
     """The last question with content of its own, about more than what came before it."""
     for question, _ in reversed(turns):
-        if content_words(question) and not is_greeting(question) and not _is_of_before(question):
+        if content_words(question) and not is_greeting(question) and not _refers_back(question):
             return question.rstrip(" ?")
     return ""
 

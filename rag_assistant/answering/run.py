@@ -20,7 +20,7 @@ from rag_assistant.answering.listing import Listing
 from rag_assistant.answering.prechecks import precheck
 from rag_assistant.answering.record import AnswerRecord
 from rag_assistant.answering.rewriting import needs_model, rewording
-from rag_assistant.answering.searching import answered_apart, excluding, fitting, form_of, search, with_each_subject
+from rag_assistant.answering.searching import answerable_halves, excluding, fitting, form_of, search, with_each_subject
 from rag_assistant.answering.streamed_text import StreamedText
 from rag_assistant.answering.writing import Attempt, Writers
 from rag_assistant.checks.base import Check
@@ -33,7 +33,7 @@ from rag_assistant.grounding.ground import Grounder
 from rag_assistant.grounding.injection import without_instructions
 from rag_assistant.grounding.negated_words import without_opposites
 from rag_assistant.models.budget import BudgetLedger
-from rag_assistant.questions.form import MAX_QUESTION, QuestionForm, clean, parts, said_once
+from rag_assistant.questions.form import MAX_QUESTION, QuestionForm, clean, parts, without_repetition
 from rag_assistant.questions.language import is_english
 from rag_assistant.retrieval.retriever import Retriever, hits_of
 from rag_assistant.types import Event, Filters, FinalEvent, HitsEvent, Length, StageEvent, Turn
@@ -93,11 +93,11 @@ class QuestionRun:
         """Stages, hits and calls in order, and the final event last."""
         yield StageEvent("searching")
         joined = self._model is None
-        text = said_once(clean(self.question))
+        text = without_repetition(clean(self.question))
         self._long = len(text) > MAX_QUESTION * 4
         asked = parts(text[: MAX_QUESTION * 4], joined=joined)[:MAX_PARTS] or ("",)
         if joined and len(asked) == 1:
-            asked = answered_apart(self.retriever, asked[0], self.history, self.k, self.filters) or asked
+            asked = answerable_halves(self.retriever, asked[0], self.history, self.k, self.filters) or asked
         self._record.asked = len(asked)
         turns = list(self.history)
         for place, part in enumerate(asked):

@@ -27,7 +27,7 @@ def form_of(rewritten: RewrittenQuestion) -> QuestionForm:
     return analyse(rewritten.text)
 
 
-def answered_apart(
+def answerable_halves(
     retriever: Retriever, question: str, history: Sequence[Turn], k: int, filters: Filters | None
 ) -> tuple[str, ...]:
     """The halves of a question that asks the same of two things, if two different papers answer them; else none."""

@@ -227,7 +227,7 @@ def _row(task: _Task, ask: _Ask, metrics: Sequence[NamedMetric]) -> Row:
             answerable=task.variant.scored.answerable,
             status="error",
             scores={"correct": 0.0},
-            errors={"question": _said(error)},
+            errors={"question": _error_text(error)},
             timings_ms=_rounded({"wall": _since(started)}),
         )
     timings = _rounded({**answer.timings_ms, "wall": _since(started)})
@@ -237,7 +237,7 @@ def _row(task: _Task, ask: _Ask, metrics: Sequence[NamedMetric]) -> Row:
         try:
             scores.update(metric.scores(task.variant.scored, answer))
         except Exception as error:
-            errors[metric.name] = _said(error)
+            errors[metric.name] = _error_text(error)
     if task.transform is not None:
         scores.update(task.transform.scores(task.variant, answer))
     return row_of(
@@ -254,7 +254,7 @@ def _row(task: _Task, ask: _Ask, metrics: Sequence[NamedMetric]) -> Row:
     )
 
 
-def _said(error: Exception) -> str:
+def _error_text(error: Exception) -> str:
     return f"{type(error).__name__}: {error}"
 
 

@@ -11,7 +11,7 @@ from rag_assistant.grounding.support import MIN_WORD_RECALL, check_abstract, has
 STRANGER = 0.3
 """A paper whose cited sentences have less than this share of a statement's words says something else."""
 UNCITED = 0.75
-"""For a statement without a source, one paper must have more of its words than :data:`~.support.MIN_WORD_RECALL`."""
+"""A statement that names no source needs more of its words in one paper than :data:`~.support.MIN_WORD_RECALL`."""
 VOID = Label(-1)
 
 
@@ -34,10 +34,10 @@ def resolve(statement: str, labels: tuple[Label, ...], evidence: QuestionEvidenc
             resolved += best[1] if best else _nearest(statement, label.paper, evidence)[:1]
         elif not known:
             resolved.append(label)
-    return _without_strangers(statement, _set_right(statement, tuple(dict.fromkeys(resolved)), evidence), evidence)
+    return _without_unrelated(statement, _corrected(statement, tuple(dict.fromkeys(resolved)), evidence), evidence)
 
 
-def _set_right(statement: str, labels: tuple[Label, ...], evidence: QuestionEvidence) -> tuple[Label, ...]:
+def _corrected(statement: str, labels: tuple[Label, ...], evidence: QuestionEvidence) -> tuple[Label, ...]:
     """The labels, corrected if all name one paper and their sentences have few of the statement's words, but other
     sentences of that paper support it: models miscount sentences, while the cited paper does say it. If the cited
     sentence has the words and fails another check, it is the statement that is wrong."""
@@ -69,7 +69,7 @@ def quoted(labels: Sequence[Label], evidence: QuestionEvidence) -> list[Draft]:
     return drafts
 
 
-def _without_strangers(statement: str, labels: tuple[Label, ...], evidence: QuestionEvidence) -> tuple[Label, ...]:
+def _without_unrelated(statement: str, labels: tuple[Label, ...], evidence: QuestionEvidence) -> tuple[Label, ...]:
     """The labels; if others support the statement, those of papers with hardly a word of it are made invalid: a
     citation that shows nothing counts like one that doesn't exist."""
     texts: dict[int, list[str]] = {}

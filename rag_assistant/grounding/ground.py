@@ -44,7 +44,7 @@ class Grounder:
         elif isinstance(piece, Matched):
             self.matched = piece.count
         elif isinstance(piece, Usage):
-            self.usage = _together(self.usage, piece)
+            self.usage = _sum(self.usage, piece)
         return ""
 
     def doubt(self, at: int, reason: str) -> None:
@@ -174,7 +174,7 @@ def _gap(text: str) -> str:
     return " " if text and not text[-1].isspace() else ""
 
 
-def _together(one: Usage, other: Usage) -> Usage:
+def _sum(one: Usage, other: Usage) -> Usage:
     """The usage of two calls together; counts that one of them doesn't report are left out."""
 
     def added(a: float | None, b: float | None) -> float | None:

@@ -48,7 +48,7 @@ def _marked(paper: PaperEvidence, question: str) -> PaperEvidence:
         for at, text in enumerate(texts)
         if _repeats(text, question) or gives_instructions(re.sub('["“”]', " . ", text))
     }
-    injected |= _strangers(paper.hit.paper.title, texts, injected)
+    injected |= _with_neighbours(paper.hit.paper.title, texts, injected)
     return replace(
         paper,
         sentences=tuple(_silenced(found) if at in injected else found for at, found in enumerate(paper.sentences)),
@@ -56,7 +56,7 @@ def _marked(paper: PaperEvidence, question: str) -> PaperEvidence:
     )
 
 
-def _strangers(title: str, texts: Sequence[str], injected: set[int]) -> set[int]:
+def _with_neighbours(title: str, texts: Sequence[str], injected: set[int]) -> set[int]:
     """The injected sentences and their neighbours without words of the paper: some injected sentences only claim."""
     found = set(injected)
     for step in (1, -1):

@@ -185,7 +185,7 @@ def _sentences(text: str) -> list[str]:
 _ENDS = ".,;:!?\u2026\uff1f\"'()"
 
 
-def said_once(text: str) -> str:
+def without_repetition(text: str) -> str:
     """A cleaned text without repetitions: of the same words over and over, or of an earlier sentence."""
     words = text.split(" ")
     size = _period([word.strip(_ENDS).casefold() for word in words])

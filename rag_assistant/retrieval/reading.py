@@ -60,16 +60,16 @@ def read_and_ranked(
     if k <= READ and not any((confidence(paper) or 0.0) >= SURE for paper in done.values()):
         more = [paper for paper in candidates(papers, first + READ) if paper.hit.paper.id not in done]
         done |= {paper.hit.paper.id: paper for paper in read(reader, question, more)}
-    ranked = sorted((done.get(paper.hit.paper.id, paper) for paper in papers), key=lambda paper: -standing(paper))
+    ranked = sorted((done.get(paper.hit.paper.id, paper) for paper in papers), key=lambda paper: -ranking_score(paper))
     return tuple(_placed(paper, rank) for rank, paper in enumerate(ranked[:k], start=1))
 
 
 def _placed(paper: PaperEvidence, rank: int) -> PaperEvidence:
-    hit = replace(paper.hit, rank=rank, score=1 / (1 + math.exp((8 - standing(paper)) / 4)))  # in (0, 1)
+    hit = replace(paper.hit, rank=rank, score=1 / (1 + math.exp((8 - ranking_score(paper)) / 4)))  # in (0, 1)
     return replace(paper, hit=hit, searched=paper.hit.score)
 
 
-def standing(paper: PaperEvidence) -> float:
+def ranking_score(paper: PaperEvidence) -> float:
     """The number by which papers are ordered; a paper that wasn't read counts as not answering."""
     return sum(weight * value for weight, value in zip(WEIGHTS, signals(paper), strict=True))
 
