@@ -1,7 +1,7 @@
 """From the name of a plug-in to the object it names.
 
-Built-ins are entry points like everyone else's; their table is repeated here so that a checkout that isn't installed
-works too, and so that the usual names cost no scan of the installed packages.
+Built-ins are entry points like all others; their table is repeated here so that a checkout works without installation,
+and so that common names don't cost a scan of the installed packages.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ BUILTINS: Mapping[str, Mapping[str, str]] = MappingProxyType(
 
 
 def plugin_names(kind: PluginKind) -> tuple[str, ...]:
-    """Every name of that kind that is installed, sorted.
+    """All installed names of a kind, sorted.
 
     Args:
         kind: Such as ``backend``; the group of entry points is ``rag_assistant.<kind>s``.
@@ -83,7 +83,7 @@ def plugin_names(kind: PluginKind) -> tuple[str, ...]:
 def load_plugin(kind: PluginKind, name: str) -> Any:
     """The class or factory that a name stands for; it is imported but not called.
 
-    A built-in's name can't be taken over by another package.
+    Other packages can't take over the name of a built-in.
 
     Args:
         kind: Such as ``backend``.
@@ -109,10 +109,10 @@ def load_plugin(kind: PluginKind, name: str) -> Any:
 
 
 def parameters_of(factory: Any) -> frozenset[str]:
-    """The names of what a class or factory takes; none where it doesn't tell."""
+    """The names of a class's or factory's parameters; none if it doesn't show them."""
     try:
         return frozenset(inspect.signature(factory).parameters)
-    except (TypeError, ValueError):  # what is no function or class, or hides its parameters
+    except (TypeError, ValueError):  # not a function or class, or one that hides its parameters
         return frozenset()
 
 

@@ -1,8 +1,8 @@
-r"""Text as LaTeX that compiles, whatever the text holds.
+r"""Text as LaTeX that compiles, whatever is in the text.
 
-What is written needs T1 fonts (``\usepackage[T1]{fontenc}``), amsmath and amssymb at most. Every other character stays
-as it is and needs LuaLaTeX or XeLaTeX, with a font that has it: other scripts, emoji, letters such as "ơ" and "ả".
-Commands are written out of tables, never handed through: a title can't read a file or define a command where it is
+The result needs at most T1 fonts (``\usepackage[T1]{fontenc}``), amsmath and amssymb. Every other character (other
+scripts, emoji, letters such as "ơ" and "ả") stays as it is and needs LuaLaTeX or XeLaTeX, with a font that has it.
+Commands are written from tables, never passed through: a title can't read a file or define a command when it is
 typeset.
 """
 
@@ -69,7 +69,7 @@ _PIECE = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 
-_UNSCRIPTED = {"sum", "prod", "int", "notin", "cong", "cdots", "iff"}  # "x^\sum" is an error, "x^{\sum}" is none
+_UNSCRIPTED = {"sum", "prod", "int", "notin", "cong", "cdots", "iff"}  # "x^\sum" is an error, "x^{\sum}" isn't
 _GRAMMAR = r"""
     (?(DEFINE)
       (?<sign>  \\(?:SIGNS)(?![A-Za-z]) | \\[{}|%#&_$] )
@@ -107,8 +107,8 @@ _DOUBLE = "frac dfrac tfrac binom overset underset"
 def to_tex(text: str) -> str:
     """LaTeX that compiles and shows the text; its braces balance, as BibTeX counts them.
 
-    Formulas that are sure to compile stay as they are; others, and dollars that are money, are shown as they are
-    written. So are commands, but for those of a character (``\\alpha``, ``\\'e``) or a style (``\\emph{}``).
+    Formulas that are sure to compile are kept; others, and dollar signs that mean money, are shown as source. So are
+    commands, except for those of a character (``\\alpha``, ``\\'e``) or a style (``\\emph{}``).
     """
     text = _composed(text)
     pieces, end = [], 0
@@ -130,7 +130,7 @@ def words_to_tex(text: str) -> str:
 
 
 def _composed(text: str) -> str:
-    """Accents joined to their letters, and the ligatures of copies from PDFs parted: TeX makes its own."""
+    """The text with accents joined to their letters and ligatures from PDFs split: TeX makes its own."""
     text = unicodedata.normalize("NFC", text)
     return re.sub("[\ufb00-\ufb06]", lambda ligature: unicodedata.normalize("NFKC", ligature[0]), text)
 
@@ -159,14 +159,14 @@ def _accented(character: str) -> str:
     tex, *marks = list(unicodedata.normalize("NFD", character))
     if not marks or tex not in ascii_letters or not _ACCENTS.keys() >= set(marks):
         return character
-    # T1 has letters with a mark above, which one below can go around, but not the other way round.
+    # T1 has letters with a mark above, to which one below can be added, but not the other way round.
     for accent in map(_ACCENTS.__getitem__, sorted(marks, key=unicodedata.combining, reverse=True)):
         tex = f"\\{accent}{{{tex}}}" if accent.isalpha() or len(tex) > 1 else f"\\{accent}{tex}"
     return f"{{{tex}}}"
 
 
 def _formula(source: str) -> str:
-    """The source if it is a formula that compiles, its Greek letters and signs as commands; else nothing."""
+    """The source if it is a formula that compiles, with its Greek letters and signs as commands; else nothing."""
     if source[0] not in "$\\" or MONEY.fullmatch(source) or not _balanced(source):
         return ""
     tex = source.replace("\u2212", "-")

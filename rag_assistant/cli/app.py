@@ -1,4 +1,4 @@
-"""The commands, put together."""
+"""The command line, assembled from its commands."""
 
 from __future__ import annotations
 
