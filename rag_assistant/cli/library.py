@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import asdict
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -22,18 +23,29 @@ if TYPE_CHECKING:
     from rag_assistant.settings import Settings
 
 _IDS_SHOWN = 8
+_MERGES_SHOWN = 5
 
 
 @command
 def index(
     state: State,
     paths: Annotated[
-        list[Path] | None,
-        typer.Argument(metavar="PATH", help="Files or folders of papers; none means the bundled corpus."),
+        list[str] | None,
+        typer.Argument(
+            metavar="PATH", help="Files, folders or web addresses of papers; none means the bundled corpus."
+        ),
     ] = None,
     add: Annotated[bool, typer.Option("--add", help="Keep the papers that are there.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would change and change nothing.")] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Drop papers without asking.")] = False,
+    columns: Annotated[
+        list[str] | None,
+        typer.Option("--map", metavar="FIELD=COLUMN", help="What a table calls a field, e.g. abstract=Summary."),
+    ] = None,
+    merge: Annotated[bool, typer.Option("--no-merge", help="Keep records of the same paper apart.")] = True,
+    allow_private: Annotated[
+        bool, typer.Option("--allow-private", help="Read addresses of this machine and its network too.")
+    ] = False,
     *,
     flags: o.IndexOptions,
     json: o.Json = False,
@@ -42,11 +54,21 @@ def index(
     drops papers."""
     if add and not paths:
         raise InputError("--add needs the papers to add.", hint="rag-assistant index --add PATH...")
-    summary, report = _indexed(state, flags.settings(), paths, add=add, dry_run=dry_run, yes=yes)
-    for problem in report.problems:
-        say(f"skipped: {problem}")
-    for text in (*map(str, report.notes), *summary.problems, *summary.notices):
+    from rag_assistant.loaders import grouped
+
+    read = _Reading(paths, merge, _columns(columns or ()), allow_private)
+    summary, report = _indexed(state, flags.settings(), read, add=add, dry_run=dry_run, yes=yes)
+    for text in grouped(report.problems):
+        say(f"skipped: {text}")
+    apart = [note for note in report.notes if note not in set(report.merged)]
+    for text in (*grouped(apart), *summary.problems, *summary.notices):
         state.note(text)
+    for problem in report.merged[:_MERGES_SHOWN]:
+        state.note(str(problem))
+    if len(report.merged) > _MERGES_SHOWN:
+        state.note(
+            f"{len(report.merged) - _MERGES_SHOWN:,} more records are of papers that are there; --json lists them"
+        )
     if json:
         emit_json(summary_dict(summary, report, dry_run=dry_run))
     else:
@@ -96,7 +118,8 @@ def summary_text(summary: IndexSummary, report: LoadReport, *, dry_run: bool = F
         _change("would drop" if dry_run else "dropped", summary.removed),
     ]
     told = [change for change in changes if change] or ["nothing to change" if dry_run else "nothing changed"]
-    problems = f", {len(report.problems)} skipped" if report.problems else ""
+    counted = ((report.problems, "skipped"), (report.merged, "merged"), (report.without_abstract, "without abstract"))
+    problems = "".join(f", {len(found):,} {what}" for found, what in counted if found)
     if dry_run:
         return "\n".join([*told, f"{_count(summary.papers, 'paper')} then{problems}"])
     counts = f"{_count(summary.papers, 'paper')}, {_count(summary.passages, 'passage')}"
@@ -120,24 +143,53 @@ def summary_dict(summary: IndexSummary, report: LoadReport, *, dry_run: bool = F
         "passages": summary.passages,
         "embedded": summary.embedded,
         "skipped": [asdict(problem) for problem in report.problems],
+        "merged": [asdict(problem) for problem in report.merged],
+        "without_abstract": [paper.id for paper in report.without_abstract],
         "notes": [*map(str, report.notes), *summary.problems, *summary.notices],
         "seconds": round(summary.seconds, 3),
         "path": str(summary.path),
     }
 
 
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """What is read, and how."""
+
+    paths: list[str] | None
+    merge: bool
+    columns: dict[str, str]
+    allow_private: bool
+
+
+def _columns(given: Sequence[str]) -> dict[str, str]:
+    """Names of columns by field, of ``--map``."""
+    columns = {}
+    for text in given:
+        field, mark, column = text.partition("=")
+        if not (mark and field.strip() and column.strip()):
+            raise InputError(f"--map can't be {text!r}.", hint="a field and its column, such as abstract=Summary")
+        columns[field.strip()] = column.strip()
+    return columns
+
+
 def _indexed(
-    state: State, settings: Settings, paths: list[Path] | None, *, add: bool, dry_run: bool, yes: bool
+    state: State, settings: Settings, read: _Reading, *, add: bool, dry_run: bool, yes: bool
 ) -> tuple[IndexSummary, LoadReport]:
     """Builds without opening: that would first build the bundled corpus where no index is, or stop at a damaged one."""
     from rag_assistant.bundled import bundled
     from rag_assistant.embedders.resolve import resolve_embedder
-    from rag_assistant.index.build import build_index, preview, would_drop
+    from rag_assistant.index.build import build_index, held, preview, would_drop
     from rag_assistant.loaders import load_papers
 
     embedder = resolve_embedder(settings.embedder)
-    chosen = paths or settings.corpus
-    report = load_papers(chosen or bundled("corpus"))
+    chosen = read.paths or settings.corpus
+    report = load_papers(
+        chosen or bundled("corpus"),
+        merge=read.merge,
+        columns=read.columns,
+        known=held(settings.index_path) if add else (),
+        allow_private=read.allow_private,
+    )
     if dry_run:
         return preview(settings.index_path, report.papers, embedder, add=add), report
     if report.papers and not add and not yes:

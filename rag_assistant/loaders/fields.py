@@ -61,9 +61,10 @@ def clean(text: str) -> str:
 def papers_from(record: Record) -> Iterator[Paper | Problem]:
     """The paper of a record, after notes on what was left out of it; or the one problem for which it is skipped.
 
-    Only the abstract is required. A title that is absent is made of the abstract's first words, an id that is absent of
-    the DOI or the content. Titles, names and venues are made one line. A web address or DOI that is none, and an author
-    without a name, is left out with a note; any other field that can't be used is a problem.
+    A title or an abstract is required. A title that is absent is made of the abstract's first words, an abstract that
+    is absent is empty, an id that is absent is made of the DOI or the content. Titles, names and venues are made one
+    line. A web address or DOI that is none, and an author without a name, is left out with a note; any other field that
+    can't be used is a problem.
     """
     notes: list[Problem] = []
     try:
@@ -76,8 +77,8 @@ def papers_from(record: Record) -> Iterator[Paper | Problem]:
 
 
 def _paper(record: Record, notes: list[Problem]) -> Paper:
-    abstract = _abstract(record.abstract)
     title = _line("title", record.title)
+    abstract = _abstract(record, title, notes)
     doi = _line("doi", record.doi)
     if doi is not None:
         match = _DOI.match(doi)
@@ -94,12 +95,14 @@ def _paper(record: Record, notes: list[Problem]) -> Paper:
         url = next((links[name] for name in _PREFERRED if name in links), next(iter(links.values())))
     if url is None and doi is not None:
         url = "https://doi.org/" + quote(doi, safe="/:;().-_")
+    authors, year = _authors(record, notes), _year(record.year)
+    content = abstract or "\n".join((*authors, str(year)))
     return Paper(
-        id=_id(record.id) or derived_id(title or "", abstract, doi),
+        id=_id(record.id) or derived_id(title or "", content, doi),
         title=title or derived_title(abstract),
         abstract=abstract,
-        authors=_authors(record, notes),
-        year=_year(record.year),
+        authors=authors,
+        year=year,
         venue=_line("venue", record.venue),
         url=url,
         doi=doi,
@@ -113,14 +116,18 @@ def _problem(record: Record, name: str, message: str, *, note: bool = False) -> 
     return Problem(record.file, record.lines.get(name, record.line), name, message, note)
 
 
-def _abstract(value: object) -> str:
-    if value is None:
-        raise _FieldError("abstract", "is missing")
-    if not isinstance(value, str):
+def _abstract(record: Record, title: str | None, notes: list[Problem]) -> str:
+    value = record.abstract
+    if value is not None and not isinstance(value, str):
         _wrong("abstract", "text", value)
-    text = clean(value)
+    text = clean(value or "")
     if not any(character.isalnum() for character in text):
-        raise _FieldError("abstract", "has no words" if text else "is empty")
+        told = "has no words" if text else "is missing" if value is None else "is empty"
+        if title is None:
+            raise _FieldError("abstract", f"{told}, and there is no title either")
+        if text:
+            notes.append(_problem(record, "abstract", f"{told}; left out", note=True))
+        return ""
     if len(text) > MAX_ABSTRACT:
         raise _FieldError("abstract", f"has {len(text):,} characters; an abstract has at most {MAX_ABSTRACT:,}")
     return text

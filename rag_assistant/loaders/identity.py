@@ -3,17 +3,45 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import unicodedata
 
 from rag_assistant.sentences import protected_spans
 
 _TITLE_CHARACTERS = 80
 _HASHED_CHARACTERS = 500
+_ARXIV = re.compile(
+    r"(?:arxiv[:.]\s*|arxiv\.org/(?:abs|pdf)/)(\d{4}\.\d{4,5}|[a-z]+(?:-[a-z]+)?(?:\.[A-Z]{2})?/\d{7})(?:v\d+)?\b",
+    re.IGNORECASE,
+)
+_PAGES = {
+    "openreview": re.compile(r"https?://openreview\.net/(?:forum|pdf|attachment)\?(?:[^\s&]*&)*?id=([\w-]+)"),
+    "proceedings": re.compile(r"https?://proceedings\.mlr\.press/(v\d+/[\w-]+)(?:\.html|/[\w-]+\.pdf)"),
+}
+_ADDRESSES = {
+    "openreview": "https://openreview.net/forum?id={}",
+    "proceedings": "https://proceedings.mlr.press/{}.html",
+}
 
 
 def normalised(text: str) -> str:
     """The text without differences of case, white space, and Unicode compatibility form."""
     return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
+
+
+def arxiv_id(*texts: str | None) -> str | None:
+    """The first id that one of the texts gives as arXiv's, without its version."""
+    return next((found[1] for text in texts if text and (found := _ARXIV.search(text))), None)
+
+
+def known_page(url: str) -> tuple[str, str]:
+    """The name by which a paper's links call a page, and its usual address; two empty texts for any other page."""
+    for name, pattern in _PAGES.items():
+        found = pattern.match(url)
+        if found:
+            return name, _ADDRESSES[name].format(found[1])
+    preprint = arxiv_id(url) if "arxiv.org/" in url else None
+    return ("arxiv", f"https://arxiv.org/abs/{preprint}") if preprint else ("", "")
 
 
 def derived_id(title: str, abstract: str, doi: str | None) -> str:
@@ -25,7 +53,7 @@ def derived_id(title: str, abstract: str, doi: str | None) -> str:
 
     Args:
         title: As given; empty where it was derived, since it then says nothing that the abstract doesn't.
-        abstract: As loaded.
+        abstract: As loaded; where there is none, what else tells papers of one title apart.
         doi: Without a resolver prefix.
     """
     if doi:

@@ -128,7 +128,7 @@ def test_no_path_means_the_bundled_corpus(rag_alone: Run, tmp_path: Path) -> Non
 
 
 def test_bad_records_are_told_and_the_rest_is_indexed(rag_alone: Run, tmp_path: Path) -> None:
-    path = _write(tmp_path / "a.jsonl", _paper("alpha"), {"id": "x", "title": "No abstract"}, _paper("beta"))
+    path = _write(tmp_path / "a.jsonl", _paper("alpha"), {"id": "x", "year": 2024}, _paper("beta"))
     done = rag_alone("index", path)
     assert done.code == 0
     assert "a.jsonl:2" in done.err

@@ -71,32 +71,37 @@ def test_a_copy_is_noted_and_kept_once(tmp_path: Path) -> None:
     assert [(paper.id, paper.abstract) for paper in report.papers] == [("a", "Ants  work."), ("b", "Bees.")]
     assert report.problems == ()
     assert [str(note) for note in report.notes] == [
-        f"{tmp_path}/2.jsonl:2: id: 'a' is already there from {first}:1; this copy was passed over"
+        f"{tmp_path}/2.jsonl:2: is the same paper as 'a' from {first}:1: same id"
     ]
+    assert report.merged == report.notes
+    assert report.papers[0].source == f"{first}:1; {tmp_path}/2.jsonl:2"
 
 
-def test_one_id_for_two_abstracts_is_a_problem_that_names_both_places(tmp_path: Path) -> None:
+def test_one_id_for_two_papers_keeps_both_and_names_both_places(tmp_path: Path) -> None:
     path = put(tmp_path / "1.jsonl", ("a", "Ants."), ("a", "Bees."))
     report = load_papers(path)
-    assert [paper.abstract for paper in report.papers] == ["Ants."]
-    assert [str(problem) for problem in report.problems] == [
-        f"{path}:2: id: 'a' is already there from {path}:1 with another abstract; that one was kept"
+    assert [paper.abstract for paper in report.papers] == ["Ants.", "Bees."]
+    own = report.papers[1].id
+    assert own.startswith("p-")
+    assert report.problems == report.merged == ()
+    assert [str(note) for note in report.notes] == [
+        f"{path}:2: id: 'a' is the id of another paper, from {path}:1; this one is kept as {own!r}"
     ]
 
 
-@pytest.mark.parametrize("name", ["papers.pdf", "papers.json", "papers"])
+@pytest.mark.parametrize("name", ["papers.pdf", "papers.docx", "papers"])
 def test_an_unknown_form_that_is_named_is_an_error(tmp_path: Path, name: str) -> None:
-    (tmp_path / name).write_text("{}")
+    (tmp_path / name).write_text("Something else.")
     with pytest.raises(LoadError, match=name) as caught:
         load_papers([put(tmp_path / "a.jsonl", ("a", "Ants.")), tmp_path / name])
     assert all(extension in caught.value.hint for extension in (".jsonl", ".md", ".txt"))
 
 
 def test_a_near_miss_is_named_first(tmp_path: Path) -> None:
-    (tmp_path / "papers.json").write_text("{}")
+    (tmp_path / "papers.jso").write_text("Something else.")
     with pytest.raises(LoadError) as caught:
-        load_papers(tmp_path / "papers.json")
-    assert caught.value.hint.startswith("known: .jsonl")
+        load_papers(tmp_path / "papers.jso")
+    assert caught.value.hint.startswith("known: .json")
 
 
 @pytest.mark.parametrize("name", ["absent.jsonl", "a.jsonl/below", "nul\0", "x" * 300])
@@ -114,10 +119,11 @@ def test_nothing_named_and_nothing_found(tmp_path: Path) -> None:
         load_papers(tmp_path)
     for number in range(5):
         (tmp_path / f"{number}.txt").touch()
+    (tmp_path / "a.jsonl").write_text("[]\n")
     with pytest.raises(LoadError) as caught:
         load_papers([tmp_path, tmp_path / "1.txt"])
-    assert "0.txt: is empty; " in caught.value.message
-    assert caught.value.message.endswith("2.txt: is empty; and 2 more problems.")
+    assert f"{tmp_path}/0.txt, {tmp_path}/1.txt, {tmp_path}/2.txt and 2 more: is empty; " in caught.value.message
+    assert caught.value.message.endswith("a.jsonl: holds an empty list of records.")
 
 
 def test_an_empty_folder_beside_papers_is_a_problem(tmp_path: Path) -> None:
@@ -174,7 +180,7 @@ def broken(path):
 
 def blank(path):
     from rag_assistant.types import Paper
-    yield Paper("x", "X", " ")
+    yield Paper("x", " ", "Xs work.")
 
 value = 3
 """
@@ -184,21 +190,21 @@ def test_a_form_is_added_by_one_file_and_one_entry_point(tmp_path: Path, monkeyp
     site, data = tmp_path / "site", tmp_path / "data"
     site.mkdir()
     data.mkdir()
-    entries = ("tsv = tsvs:load", "bad = tsvs:broken", "blank = tsvs:blank", "md = tsvs:load")
+    entries = ("rows = tsvs:load", "bad = tsvs:broken", "blank = tsvs:blank", "md = tsvs:load")
     install(site, "tsvs", TSV, *entries, "none = tsvs:value", "gone = tsvs:absent", "two = tsvs:load")
     install(site, "others", "", "two = others:load")
     monkeypatch.syspath_prepend(str(site))
-    assert ".tsv" in extensions()
-    (data / "a.tsv").write_text("On ants\tAnts work.\nOn none\t\n")
+    assert ".rows" in extensions()
+    (data / "a.rows").write_text("On ants\tAnts work.\n\t\n")
     (data / "b.bad").write_text("On bees\tBees work.")
     (data / "c.blank").touch()
     (data / "d.md").write_text("---\ntitle: On cats\n---\nCats work.")
     report = load_papers(data)
     assert [paper.title for paper in report.papers] == ["On ants", "On bees", "On cats"]
     assert [str(problem) for problem in report.problems] == [
-        f"{data}/a.tsv:2: abstract: is empty",
+        f"{data}/a.rows:2: abstract: is empty, and there is no title either",
         f"{data}/b.bad: its loader failed: TypeError: it yielded str",
-        f"{data}/c.blank: its loader failed: ValueError: it yielded a paper without id or abstract, from nowhere named",
+        f"{data}/c.blank: its loader failed: ValueError: it yielded a paper without id or title, from nowhere named",
     ]
     for name, told in (("none", "not callable"), ("gone", "can't be loaded"), ("two", "Several installed packages")):
         (tmp_path / f"x.{name}").touch()

@@ -62,8 +62,8 @@ def test_authors_on_one_line_and_no_other_key(tmp_path: Path) -> None:
         ("---\nlink: https://x.org\n---\nIt works.", 2, "link: must be 'link: <name> <address>'"),
         ("---\nid: a\nyear: 24\n---\nIt works.", 3, "year: '24' is not between 1500 and 2100"),
         ("---\nid: a\nyear: MMXX\n---\nIt works.", 3, "year: 'MMXX' is no year"),
-        ("---\nid: a\n---\n\n", 3, "abstract: is empty"),
-        ("---\nid: a\n---\n\n...\n", 5, "abstract: has no words"),
+        ("---\nid: a\n---\n\n", 3, "abstract: is empty, and there is no title either"),
+        ("---\nid: a\n---\n\n...\n", 5, "abstract: has no words, and there is no title either"),
     ],
 )
 def test_a_slip_is_told_with_its_line(tmp_path: Path, text: str, line: int, told: str) -> None:
