@@ -85,6 +85,7 @@ _NAMED = {
     "euro": "€", "S": "§", "P": "¶", "dots": "…", "ldots": "…", "textellipsis": "…", "slash": "/", "TeX": "TeX",
     "LaTeX": "LaTeX",
 }  # fmt: skip
+_SWITCHES = frozenset("em bf it tt sc rm sl sf scshape itshape bfseries noopsort protect".split())
 _BRACES = re.compile(r"(\\[A-Za-z]+(?:\{[^{}]*\})+|\\[{}])|[{}]")
 _KEPT = "\ue000"
 _NESTED = 4
@@ -191,6 +192,8 @@ def _read(found: re.Match[str], *, bare: bool) -> str:
         return found["inner"]
     if found["quote"]:
         return "“" if found[0] == "``" else "”"
+    if found["name"] in _SWITCHES:
+        return ""
     return _CHARACTERS.get(found["name"]) or _NAMED.get(found["name"]) or found[0]
 
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from rag_assistant.loaders.base import Problem
-from rag_assistant.loaders.exports import in_order, papers_of_export
+from rag_assistant.loaders.exports import in_order, names_in_order, papers_of_export
 from rag_assistant.loaders.fields import Record
 from rag_assistant.types import Paper
 
@@ -149,12 +149,12 @@ def _people(text: str) -> list[str] | str:
         except (ValueError, SyntaxError, MemoryError, RecursionError):
             listed = None
         if isinstance(listed, list) and all(isinstance(name, str) for name in listed):
-            return [in_order(name) for name in listed]
+            return names_in_order(listed)
     if ";" in text:
-        return [in_order(name) for name in text.split(";") if name.strip()]
+        return names_in_order([text])
     parts = [part.strip() for part in text.split(",")]
     if len(parts) > 1 and all(_INITIALS.fullmatch(part) for part in parts):
-        return parts
+        return names_in_order(parts)
     if len(parts) == 2 and any(len(part.split()) == 1 for part in parts):
         return [in_order(text)]
     if "," not in text and " and " not in text and (names := _GLUED.split(text))[1:]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from rag_assistant.loaders.base import Form, Problem
-from rag_assistant.loaders.exports import in_order
+from rag_assistant.loaders.exports import names_in_order
 from rag_assistant.loaders.fields import Record
 from rag_assistant.loaders.tagged import TaggedRecord, load_tagged, tagged_records
 from rag_assistant.types import Paper
@@ -32,7 +32,7 @@ def _record(file: str, record: TaggedRecord) -> Record:
         line=record.line,
         title=record.first("T"),
         abstract=record.first("X"),
-        authors=[in_order(name) for name in record.all("A")],
+        authors=names_in_order(record.all("A")),
         year=record.first("D", "8"),
         venue=record.first("J", "B"),
         url=record.all("U"),

@@ -8,7 +8,7 @@ from pathlib import Path
 from xml.etree.ElementTree import Element
 
 from rag_assistant.loaders.base import Form, Problem
-from rag_assistant.loaders.exports import in_order
+from rag_assistant.loaders.exports import names_in_order
 from rag_assistant.loaders.fields import Record
 from rag_assistant.loaders.xml_records import load_xml, text_of, texts_of
 from rag_assistant.types import Paper
@@ -30,7 +30,7 @@ def _record(file: str, line: int, element: Element) -> Record:
         line=line,
         title=first("titles/title"),
         abstract=first("abstract"),
-        authors=[in_order(name) for name in texts_of(element.findall("contributors/authors/author"))],
+        authors=names_in_order(texts_of(element.findall("contributors/authors/author"))),
         year=first("dates/year", "dates/pub-dates/date"),
         venue=first(
             "periodical/full-title", "titles/secondary-title", "periodical/abbr-1", "alt-periodical/full-title"

@@ -8,7 +8,7 @@ stands.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from urllib.parse import unquote
 
@@ -24,10 +24,11 @@ _HEADING_IN_CAPITALS = re.compile(r"ABSTRACT\s+(?=[A-Z0-9])")
 _NONE = re.compile(
     r"\W*(?:no abstracts?(?: (?:is )?available)?|abstract not available|n/?a|none|null)?\W*", re.IGNORECASE
 )
+_INITIALS_LAST = re.compile(r"((?:[a-z']+ )*[A-Z\u00c0-\u00de][^\s,.]+) ((?:[A-Z]\.?-?){1,3}\.?)")
 _NOBODY = re.compile(r"\s*(?:\[?(?:no author(?:s| name)? available|anonymous)\]?|null|nan|none|n/a)\s*", re.IGNORECASE)
 _RIGHTS = (
-    r"\(?(?:(?:Copyright:?\s*)?©|(?:Copyright:?\s*)?(?:\(c\)\s*|Copyright\s+)(?:19|20)\d\d|PsycINFO Database Record|"
-    r"All rights reserved|This article is protected by copyright)"
+    r"\(?\s*(?:(?:Copyright:?\s*)?©|(?:Copyright:?\s*)?(?:\(\s*c\)\s*|Copyright\s+)(?:19|20)\d\d|"
+    r"PsycINFO Database Record|All rights reserved|This article is protected by copyright)"
 )
 _RIGHTS_CHARACTERS = 400
 _TAIL = re.compile(rf"(?<=[.!?)\]\"\u201d])\s*{_RIGHTS}", re.IGNORECASE)
@@ -42,6 +43,7 @@ def papers_of_export(record: Record, *, tex: bool = False) -> Iterator[Paper | P
 
     Args:
         record: As its file has it. ``url`` may be a list of texts that hold addresses, ``doi`` a text that holds one.
+            Where there is a DOI, an address with a query, which may be of a session or a library, is left out.
         tex: Whether its texts are TeX, as in BibTeX, and not only may hold some.
     """
     urls = _urls(record.url)
@@ -66,15 +68,23 @@ def papers_of_export(record: Record, *, tex: bool = False) -> Iterator[Paper | P
             authors=_names(record.authors, tex),
             year=year,
             venue=_text(record.venue, tex),
-            url=urls[0] if urls else None,
+            url=next((url for url in urls if doi is None or "?" not in url or known_page(url)[0]), None),
             doi=doi,
             links=tuple(links.items()),
         )
     )
 
 
+def names_in_order(names: Iterable[str]) -> list[str]:
+    """Each name with the given name first; one text may hold several, parted by semicolons."""
+    return [in_order(name) for text in names for name in text.split(";") if name.strip()]
+
+
 def in_order(name: str) -> str:
-    """ "Lee, Ann" and "Lee, Ann, Jr." with the given name first; what has no comma, or more of them, as it stands."""
+    """ "Lee, Ann", "Lee, Ann, Jr." and "Lee A.M." with the given name first; anything else as it stands."""
+    initials = _INITIALS_LAST.fullmatch(name.strip())
+    if initials:
+        return f"{initials[2]} {initials[1]}"
     family, *others = (part.strip() for part in name.split(","))
     if not others or len(others) > 2 or not family or not all(others):
         return name.strip().strip(",")

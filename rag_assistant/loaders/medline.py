@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from rag_assistant.loaders.base import Form, Problem
-from rag_assistant.loaders.exports import in_order
+from rag_assistant.loaders.exports import names_in_order
 from rag_assistant.loaders.fields import Record
 from rag_assistant.loaders.tagged import TaggedRecord, load_tagged, tagged_records
 from rag_assistant.types import Paper
@@ -43,7 +43,7 @@ def _record(file: str, record: TaggedRecord) -> Record:
         id=f"pmid:{pmid}" if pmid and pmid.isdecimal() and not doi else None,
         title=record.first("TI", "BTI"),
         abstract=record.first("AB"),
-        authors=[in_order(name) for name in record.all("FAU") or record.all("AU")] + record.all("CN"),
+        authors=names_in_order(record.all("FAU") or record.all("AU")) + record.all("CN"),
         year=record.first("DP", "DEP"),
         venue=record.first("JT", "TA"),
         url=[*identifiers, *([f"https://pubmed.ncbi.nlm.nih.gov/{pmid}/"] if pmid and pmid.isdecimal() else [])],

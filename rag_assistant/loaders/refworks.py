@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from rag_assistant.loaders.base import Form, Problem
-from rag_assistant.loaders.exports import in_order
+from rag_assistant.loaders.exports import names_in_order
 from rag_assistant.loaders.fields import Record
 from rag_assistant.loaders.tagged import TaggedRecord, load_tagged, tagged_records
 from rag_assistant.types import Paper
@@ -39,7 +39,7 @@ def _record(file: str, record: TaggedRecord) -> Record:
         line=record.line,
         title=record.first("T1", "OT"),
         abstract=record.first("AB"),
-        authors=[in_order(name) for name in record.all("A1")],
+        authors=names_in_order(record.all("A1")),
         year=record.first("YR", "FD"),
         venue=record.first("JF", "JO", "T2"),
         url=record.all("UL", "LK"),

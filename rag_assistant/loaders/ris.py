@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from rag_assistant.loaders.base import Form, Problem
-from rag_assistant.loaders.exports import in_order
+from rag_assistant.loaders.exports import names_in_order
 from rag_assistant.loaders.fields import Record
 from rag_assistant.loaders.tagged import TaggedRecord, load_tagged, tagged_records
 from rag_assistant.types import Paper
@@ -33,7 +33,7 @@ def _record(file: str, record: TaggedRecord) -> Record:
         line=record.line,
         title=record.first("TI", "T1", "CT", "BT", "ST"),
         abstract=max(record.all("AB", "N2", join="\n"), key=len, default=None),
-        authors=[in_order(name) for name in record.all("AU", "A1")],
+        authors=names_in_order(record.all("AU", "A1")),
         year=record.first("PY", "Y1", "DA"),
         venue=record.first("T2", "JO", "JF", "JA", "J2", "BT", "C3"),
         url=record.all("UR", "L1", "L2", "L3", "LK"),

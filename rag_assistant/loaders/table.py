@@ -14,6 +14,7 @@ from rag_assistant.types import Paper
 
 _PARTING = (",", "\t", ";", "|")
 _HEADER_WITHIN = 10
+_MOST_UNCLOSED = 20
 _END = "\x00end of the table\x00"
 
 
@@ -39,22 +40,28 @@ def load_table(path: Path, columns: Mapping[str, str] | None = None) -> Iterator
         parting = _parting(lines, columns) or ("\t" if "\t" in lines[0] else ",")
     unclosed: list[int] = []
     yield from papers_of_rows(file, _rows(lines, parting, unclosed), columns)
-    for line in unclosed:
-        yield Problem(file, line, "", "a quotation mark in this row has no end, so nothing behind it could be read")
+    for line in unclosed[:_MOST_UNCLOSED]:
+        yield Problem(file, line, "", "a quotation mark in this row has no end; the row was passed over")
+    if len(unclosed) > _MOST_UNCLOSED:
+        yield Problem(file, unclosed[-1], "", "another quotation mark has no end; nothing behind it was read")
 
 
 def _rows(lines: list[str], parting: str, unclosed: list[int]) -> Iterator[Row]:
-    """The rows; and the line of one that swallows all the rest, since a quotation mark in it isn't closed."""
+    """The rows; and the lines of those that would swallow all the rest, since a quotation mark in them isn't closed."""
     csv.field_size_limit(sys.maxsize)  # what is too long for a field of a paper is told for that paper
-    reader = csv.reader((f"{line}\n" for line in [*lines, _END]), delimiter=parting)
-    line = 1
-    for cells in reader:
-        if cells and cells[-1].endswith((_END, f"{_END}\n")):
-            if cells != [_END]:
-                unclosed.append(line)
+    start = 0
+    while start < len(lines) and len(unclosed) <= _MOST_UNCLOSED:
+        reader = csv.reader((f"{line}\n" for line in [*lines[start:], _END]), delimiter=parting)
+        line = start + 1
+        for cells in reader:
+            if cells and cells[-1].endswith((_END, f"{_END}\n")):
+                break
+            yield line, cells
+            line = start + reader.line_num + 1
+        if cells == [_END]:
             return
-        yield line, cells
-        line = reader.line_num + 1
+        unclosed.append(line)
+        start = line
 
 
 def _parting(lines: list[str], columns: Mapping[str, str] | None) -> str:

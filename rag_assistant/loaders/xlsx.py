@@ -46,11 +46,11 @@ def _refused(path: Path) -> Problem | None:
         with ZipFile(path) as packed:
             infos = packed.infolist()
     except (BadZipFile, ValueError, NotImplementedError, EOFError, OverflowError):
-        problems = [problem for problem in read_text(path)[1] if not problem.note]
-        # Read as text, another document of Office, or none at all, is told as what it is.
         if path.read_bytes().startswith(b"PK"):
             return Problem(file, None, "", "is damaged: it can't be unpacked")
-        return problems[0] if problems else Problem(file, None, "", "is no workbook of Excel")
+        text, problems = read_text(path)  # which says what it is, if it is no text
+        told = Problem(file, None, "", "is no workbook of Excel" if text.strip() else "is empty")
+        return next((problem for problem in problems if not problem.note), told)
     if not any(info.filename.startswith("xl/") for info in infos):
         return Problem(file, None, "", "is a zip archive and no workbook of Excel; unpack it")
     if sum(info.file_size for info in infos) > _MOST_UNPACKED:

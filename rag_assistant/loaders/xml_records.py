@@ -18,7 +18,6 @@ from rag_assistant.types import Paper
 _ILLEGAL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 _ENTITY = re.compile(r"&([A-Za-z][A-Za-z0-9]{1,30});")
 _OWN_ENTITIES = frozenset({"amp", "lt", "gt", "quot", "apos"})
-_NONE = "holds no record of PubMed, EndNote, arXiv or TEI, of which XML is read"
 _CHUNK = 65_536
 _DEEPEST = 200
 _RAISED = {"sup", "superscript"}
@@ -45,6 +44,9 @@ def papers_of_xml(
     file: str, text: str, wanted: Iterable[str], record_of: Callable[[str, int, Element], Record | None]
 ) -> Iterator[Paper | Problem]:
     """The same, given the text."""
+    if not text.strip():
+        yield Problem(file, None, "", "is empty")
+        return
     found = False
     for item in _elements(file, text, frozenset(wanted)):
         found = True
@@ -55,7 +57,7 @@ def papers_of_xml(
         if record is not None:
             yield from papers_of_export(record)
     if not found:
-        yield Problem(file, None, "", _NONE if text.strip() else "is empty")
+        yield Problem(file, None, "", "holds no record of PubMed, EndNote, arXiv or TEI, of which XML is read")
 
 
 def text_of(element: Element | None) -> str | None:
