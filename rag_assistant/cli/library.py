@@ -42,7 +42,7 @@ def index(
         list[str] | None,
         typer.Option("--map", metavar="FIELD=COLUMN", help="What a table calls a field, e.g. abstract=Summary."),
     ] = None,
-    merge: Annotated[bool, typer.Option("--no-merge", help="Keep records of the same paper apart.")] = True,
+    no_merge: Annotated[bool, typer.Option("--no-merge", help="Keep records of the same paper apart.")] = False,
     allow_private: Annotated[
         bool, typer.Option("--allow-private", help="Read addresses of this machine and its network too.")
     ] = False,
@@ -56,7 +56,7 @@ def index(
         raise InputError("--add needs the papers to add.", hint="rag-assistant index --add PATH...")
     from rag_assistant.loaders import grouped
 
-    read = _Reading(paths, merge, _columns(columns or ()), allow_private)
+    read = _Reading(paths, not no_merge, _columns(columns or ()), allow_private)
     summary, report = _indexed(state, flags.settings(), read, add=add, dry_run=dry_run, yes=yes)
     for text in grouped(report.problems):
         say(f"skipped: {text}")

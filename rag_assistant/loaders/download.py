@@ -6,7 +6,7 @@ import socket
 import ssl
 import time
 from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
-from ipaddress import ip_address
+from ipaddress import IPv6Address, ip_address
 from pathlib import Path
 from urllib.parse import SplitResult, unquote, urljoin, urlsplit
 
@@ -16,6 +16,7 @@ MOST_BYTES = 100 << 20
 MOST_SECONDS = 120.0
 _SECONDS_OF_SILENCE = 20.0
 _REDIRECTS = 5
+_MOVED = (301, 302, 303, 307, 308)
 _PART = 65_536
 _HINT = "download it yourself and name the file"
 
@@ -48,13 +49,17 @@ def download(address: str, folder: Path, *, allow_private: bool = False) -> Path
         try:
             path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
             connection.request("GET", path, headers={"User-Agent": "rag-assistant", "Accept-Encoding": "identity"})
-            reply = connection.getresponse()
-            if reply.status in (301, 302, 303, 307, 308) and reply.headers["Location"]:
-                where = urljoin(where, reply.headers["Location"])
-                continue
-            if reply.status != 200:
-                raise LoadError(f"{address} can't be read: the server says {reply.status} {reply.reason}.", hint=_HINT)
-            return _saved(reply, folder / _name(parts), address, until)
+            with connection.getresponse() as reply:
+                if reply.status in _MOVED and reply.headers["Location"]:
+                    where = urljoin(where, reply.headers["Location"])
+                    continue
+                if reply.status != 200:
+                    raise LoadError(
+                        f"{address} can't be read: the server says {reply.status} {reply.reason}.", hint=_HINT
+                    )
+                return _saved(reply, folder / _name(parts), address, until)
+        except LoadError:
+            raise
         except TimeoutError as error:
             raise LoadError(f"{address} can't be read: the server takes too long.", hint=_HINT) from error
         except (OSError, HTTPException, UnicodeError, ValueError) as error:
@@ -81,10 +86,10 @@ def _connection(parts: SplitResult, allow_private: bool) -> HTTPConnection:
     host = parts.hostname or ""
     if parts.scheme == "https":
         made: HTTPConnection = HTTPSConnection(
-            host, parts.port, timeout=_SECONDS_OF_SILENCE, context=ssl.create_default_context()
+            host, parts.port or 443, timeout=_SECONDS_OF_SILENCE, context=ssl.create_default_context()
         )
     else:
-        made = HTTPConnection(host, parts.port, timeout=_SECONDS_OF_SILENCE)
+        made = HTTPConnection(host, parts.port or 80, timeout=_SECONDS_OF_SILENCE)
     made._create_connection = lambda address, *_, **__: _connected(address, allow_private)  # type: ignore[attr-defined]
     return made
 
@@ -93,7 +98,7 @@ def _connected(address: tuple[str, int], allow_private: bool) -> socket.socket:
     """A socket to one of the host's addresses: the one that was checked, not what a second look-up might give."""
     host, port = address
     found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    public = [one for one in found if allow_private or ip_address(str(one[4][0]).partition("%")[0]).is_global]
+    public = [one for one in found if allow_private or is_public(str(one[4][0]))]
     if not public:
         raise LoadError(
             f"{host} is not asked: it is this machine or one of a private network.",
@@ -111,6 +116,13 @@ def _connected(address: tuple[str, int], allow_private: bool) -> socket.socket:
         else:
             return reached
     raise failed or OSError("no address")
+
+
+def is_public(host: str) -> bool:
+    """Whether an address, in numbers, is of the public internet, also one of IPv4 within one of IPv6."""
+    address = ip_address(host.partition("%")[0])
+    within = (address.ipv4_mapped or address.sixtofour) if isinstance(address, IPv6Address) else None
+    return all(one.is_global and not one.is_multicast for one in (address, within) if one is not None)
 
 
 def _saved(reply: HTTPResponse, path: Path, address: str, until: float) -> Path:

@@ -14,7 +14,6 @@ from rag_assistant.types import Paper
 
 _PARTING = (",", "\t", ";", "|")
 _HEADER_WITHIN = 10
-_MOST_UNCLOSED = 20
 _END = "\x00end of the table\x00"
 
 
@@ -37,20 +36,18 @@ def load_table(path: Path, columns: Mapping[str, str] | None = None) -> Iterator
     if lines and lines[0].lower().startswith("sep=") and len(lines[0]) == 5:  # said to Excel
         parting, lines[0] = lines[0][4], ""
     else:
-        parting = _parting(lines, columns) or ("\t" if "\t" in lines[0] else ",")
+        parting = _parting(lines, columns) or max(_PARTING, key=lines[0].count)
     unclosed: list[int] = []
     yield from papers_of_rows(file, _rows(lines, parting, unclosed), columns)
-    for line in unclosed[:_MOST_UNCLOSED]:
+    for line in unclosed:
         yield Problem(file, line, "", "a quotation mark in this row has no end; the row was passed over")
-    if len(unclosed) > _MOST_UNCLOSED:
-        yield Problem(file, unclosed[-1], "", "another quotation mark has no end; nothing behind it was read")
 
 
 def _rows(lines: list[str], parting: str, unclosed: list[int]) -> Iterator[Row]:
     """The rows; and the lines of those that would swallow all the rest, since a quotation mark in them isn't closed."""
     csv.field_size_limit(sys.maxsize)  # what is too long for a field of a paper is told for that paper
     start = 0
-    while start < len(lines) and len(unclosed) <= _MOST_UNCLOSED:
+    while start < len(lines):  # a mark behind the one that isn't closed would have closed it: this ends soon
         reader = csv.reader((f"{line}\n" for line in [*lines[start:], _END]), delimiter=parting)
         line = start + 1
         for cells in reader:

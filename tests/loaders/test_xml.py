@@ -39,7 +39,8 @@ def test_entities_never_expand(tmp_path: Path, declared: str, used: str) -> None
 
 
 def test_a_dtd_elsewhere_is_not_fetched_and_html_s_characters_are_known(tmp_path: Path) -> None:
-    text = f'<?xml version="1.0"?><!DOCTYPE xml SYSTEM "file:///etc/passwd">{ENDNOTE.format("&alpha;&nbsp;Ants &amp; &#946; &eacute;")}'
+    title = ENDNOTE.format("&alpha;&nbsp;Ants &amp; &#946; &eacute;")
+    text = f'<?xml version="1.0"?><!DOCTYPE xml SYSTEM "file:///etc/passwd">{title}'
     assert load(tmp_path, text).papers[0].title == "\u03b1 Ants & \u03b2 \u00e9"
 
 
@@ -64,7 +65,7 @@ def test_the_encoding_that_is_declared_is_read(tmp_path: Path, encoding: str) ->
 
 @pytest.mark.parametrize("encoding", ["rot13", "nonsense", "utf-8", "hex"])
 def test_an_encoding_that_is_none_is_not_believed(tmp_path: Path, encoding: str) -> None:
-    text = f'<?xml version="1.0" encoding="{encoding}"?>{ENDNOTE.format("\u00c4nts")}'
+    text = f'<?xml version="1.0" encoding="{encoding}"?>' + ENDNOTE.format("\u00c4nts")
     assert load(tmp_path, text).papers[0].title == "\u00c4nts"
 
 
@@ -96,12 +97,15 @@ def test_pubmed_s_abstracts_authors_and_books(tmp_path: Path) -> None:
 <AbstractText Label="BACKGROUND" NlmCategory="BACKGROUND">One &lt; two.</AbstractText>
 <AbstractText Label="METHODS">We <b>do</b>.</AbstractText><AbstractText Label="RESULTS" />
 <CopyrightInformation>\u00a9 2019</CopyrightInformation></Abstract>
-<AuthorList><Author><LastName>Lee</LastName><ForeName>Ann B</ForeName><Initials>AB</Initials><Suffix>Jr</Suffix></Author>
+<AuthorList><Author><LastName>Lee</LastName><ForeName>Ann B</ForeName>
+<Initials>AB</Initials><Suffix>Jr</Suffix></Author>
 <Author><CollectiveName>A Group</CollectiveName></Author></AuthorList></Article></MedlineCitation>
 <PubmedData><ArticleIdList><ArticleId IdType="pubmed">123</ArticleId></ArticleIdList><ReferenceList><Reference>
-<ArticleIdList><ArticleId IdType="doi">10.1000/cited</ArticleId></ArticleIdList></Reference></ReferenceList></PubmedData>
+<ArticleIdList><ArticleId IdType="doi">10.1000/cited</ArticleId></ArticleIdList></Reference></ReferenceList>
+</PubmedData>
 </PubmedArticle>
-<PubmedBookArticle><BookDocument><PMID>7</PMID><Book><BookTitle>A book</BookTitle><PubDate><Year>2020</Year></PubDate></Book>
+<PubmedBookArticle><BookDocument><PMID>7</PMID><Book><BookTitle>A book</BookTitle><PubDate><Year>2020</Year></PubDate>
+</Book>
 <ArticleTitle>A chapter</ArticleTitle><AuthorList Type="editors"><Author><LastName>Itor</LastName></Author></AuthorList>
 </BookDocument></PubmedBookArticle>
 </PubmedArticleSet>"""
@@ -116,19 +120,22 @@ def test_pubmed_s_abstracts_authors_and_books(tmp_path: Path) -> None:
 
 
 def test_endnote_s_styles_and_tei_s_paragraphs(tmp_path: Path) -> None:
-    endnote = """<xml><records><record><titles><title><style face="normal">On </style><style face="italic">ants</style></title>
-<secondary-title>Journal</secondary-title></titles><contributors><authors><author><style>Lee, Ann</style></author></authors>
-</contributors><dates><year>2021</year></dates><urls><related-urls><url>https://x.org/1</url></related-urls>
+    endnote = """<xml><records><record><titles><title><style face="normal">On </style><style face="italic">ants</style>
+</title>
+<secondary-title>Journal</secondary-title></titles><contributors><authors><author><style>Lee, Ann</style></author>
+</authors></contributors><dates><year>2021</year></dates><urls><related-urls><url>https://x.org/1</url></related-urls>
 <pdf-urls><url>internal-pdf://x.pdf</url></pdf-urls></urls></record></records></xml>"""
     paper = load(tmp_path, endnote).papers[0]
     assert (paper.title, paper.authors, paper.venue, paper.year) == ("On ants", ("Ann Lee",), "Journal", 2021)
     assert paper.url == "https://x.org/1"
-    tei = """<TEI xmlns="http://www.tei-c.org/ns/1.0"><teiHeader><fileDesc><titleStmt><title level="a">Ants</title></titleStmt>
-<sourceDesc><biblStruct><analytic><author><persName><forename type="first">Ann</forename><forename>B</forename>
+    tei = """<TEI xmlns="http://www.tei-c.org/ns/1.0"><teiHeader><fileDesc><titleStmt>
+<title level="a">Ants</title></titleStmt>
+<sourceDesc><biblStruct><analytic><author><persName>
+<forename type="first">Ann</forename><forename>B</forename>
 <surname>Lee</surname></persName><email>a@x.org</email></author><author><affiliation>X</affiliation></author></analytic>
-<monogr><title>Journal</title><imprint><date when="2021-05" /></imprint></monogr><idno type="DOI">10.1000/x</idno></biblStruct>
-</sourceDesc></fileDesc><profileDesc><abstract><div><head>Aim</head><p>We look.</p><p>We see.</p></div></abstract></profileDesc>
-</teiHeader><text><body><head>Title of a section</head></body></text></TEI>"""
+<monogr><title>Journal</title><imprint><date when="2021-05" /></imprint></monogr><idno type="DOI">10.1000/x</idno>
+</biblStruct></sourceDesc></fileDesc><profileDesc><abstract><div><head>Aim</head><p>We look.</p><p>We see.</p></div>
+</abstract></profileDesc></teiHeader><text><body><head>Title of a section</head></body></text></TEI>"""
     paper = load(tmp_path, tei, "a.tei.xml").papers[0]
     assert (paper.title, paper.authors, paper.year, paper.venue) == ("Ants", ("Ann B Lee",), 2021, "Journal")
     assert (paper.abstract, paper.doi) == ("Aim: We look.\nWe see.", "10.1000/x")
