@@ -71,9 +71,10 @@ _PIECE = re.compile(
 
 _SOURCE = re.compile(
     r"""\\(?P<escaped>[&%$#_{} ])
-      | (?P<open>\{)? \\(?P<accent>[`'^"~=.]|[uvHcdkbr](?![A-Za-z])) \s*\{?\\?(?P<letter>[A-Za-z])\}? (?(open)\})
-      | \\(?:emph|uppercase|text(?:bf|it|rm|sc|sf|sl|tt|up|normal)|url|href\{[^{}]*\})\s*\{(?P<inner>[^{}]*)\}
-      | (?P<group>\{)? \\(?P<name>[A-Za-z]+)(?:\{\}|[ ](?![A-Za-z]*\{))? (?(group)\})
+      | (?P<open>\{)? \\(?P<accent>[`'^"~=.]|[uvHcdkbr](?![A-Za-z])) \s*\{?\\?(?P<letter>[^\W\d_])\}? (?(open)\})
+      | \\(?:emph|uppercase|ensuremath|text(?:bf|it|rm|sc|sf|sl|tt|up|normal)|url|href\{[^{}]*\})
+        \s*\{(?P<inner>(?:[^{}\\]|\\.)*)\}
+      | (?P<group>\{)? \\(?P<name>[A-Za-z]+)(?:\{\}|[ ])? (?(group)\})
       | (?P<quote>``|'')""",
     re.VERBOSE,
 )
@@ -83,7 +84,7 @@ _NAMED = {
     "textquoteleft": "‘", "textquotedblleft": "“", "textquotedblright": "”", "textregistered": "®",
     "texttrademark": "™", "copyright": "©", "textcopyright": "©", "textdegree": "°", "textmu": "µ", "pounds": "£",
     "euro": "€", "S": "§", "P": "¶", "dots": "…", "ldots": "…", "textellipsis": "…", "slash": "/", "TeX": "TeX",
-    "LaTeX": "LaTeX",
+    "LaTeX": "LaTeX", "lbrace": "\\{", "rbrace": "\\}",
 }  # fmt: skip
 _SWITCHES = frozenset("em bf it tt sc rm sl sf scshape itshape bfseries noopsort protect".split())
 _BRACES = re.compile(r"(\\[A-Za-z]+(?:\{[^{}]*\})+|\\[{}])|[{}]")
@@ -163,10 +164,13 @@ def from_tex(text: str, *, braces: bool = False) -> str:
     pieces, kept, end = [], [], 0
     for start, stop in protected_spans(text):
         source = text[start:stop]
-        if not source.startswith("`") and not MONEY.fullmatch(source):
-            kept.append(source)
-            pieces.append(text[end:start])
-            end = stop
+        if source.startswith("`") or MONEY.fullmatch(source):
+            continue
+        if source[0] not in "$\\[":  # an address, which ends where the braces around it do
+            source = re.split(r"[{}\\]", source)[0]
+        kept.append(source)
+        pieces.append(text[end:start])
+        end = start + len(source)
     prose = _KEPT.join([*pieces, text[end:]])
     for _ in range(_NESTED):
         read = _SOURCE.sub(lambda found: _read(found, bare=braces), prose)

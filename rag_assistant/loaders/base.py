@@ -31,7 +31,8 @@ _PACKED = {
 _DECLARED = re.compile(rb"\s*<\?xml[^<>]{0,100}?encoding\s*=\s*[\"']([\w.\-]{1,40})[\"']")
 _FEW_FOREIGN_BYTES = 0.3
 """Of all bytes: European languages have fewer beyond ASCII, other scripts more."""
-_FOREIGN = ("cp1251", "koi8_r", "cp1253", "cp1255", "cp1256", "gb18030", "big5", "shift_jis", "euc_jp", "cp949")
+_CYRILLIC = ("cp1251", "koi8_r")
+_FOREIGN = (*_CYRILLIC, "cp1253", "cp1255", "cp1256", "gb18030", "big5", "shift_jis", "euc_jp", "cp949")
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,4 +229,6 @@ def _guessed(data: bytes) -> str:
     from charset_normalizer import from_bytes
 
     best = from_bytes(head, cp_isolation=list(_FOREIGN)).best()
+    if best is not None and best.encoding in _CYRILLIC:  # one has capitals where the other has small letters
+        return max(_CYRILLIC, key=lambda encoding: sum(map(str.islower, head.decode(encoding, "replace"))))
     return best.encoding if best is not None else ""

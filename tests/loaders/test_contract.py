@@ -94,12 +94,15 @@ def test_all_fields_that_the_form_has_arrive(form: Form, tmp_path: Path) -> None
         lambda text: text.encode("utf-8-sig"),
         lambda text: text.encode("utf-16"),
         lambda text: b"\xfe\xff" + text.encode("utf-16-be"),
+        lambda text: text.encode("utf-16-le"),
+        lambda text: text.encode("utf-16-be"),
         lambda text: text.encode("utf-32"),
         lambda text: text.replace("\n", "\r\n").encode(),
         lambda text: text.replace("\n", "\r").encode(),
         lambda text: ("\n\n" + text + "\n \n").encode(),
+        lambda text: text.replace("\n", "\r\n", 3).replace("\r\n", "\r", 1).encode(),
     ],
-    ids=["BOM", "UTF-16 LE", "UTF-16 BE", "UTF-32", "CRLF", "CR", "blank lines"],
+    ids="BOM,UTF-16 LE,UTF-16 BE,16 LE unmarked,16 BE unmarked,UTF-32,CRLF,CR,blank lines,mixed".split(","),
 )
 def test_encodings_and_line_ends_make_no_difference(form: Form, encode: Callable[[str], bytes], tmp_path: Path) -> None:
     plain = load_papers(write(tmp_path, form, form.write([RECORD]), "plain"))
@@ -117,6 +120,19 @@ def test_latin_1_is_read_with_a_notice(form: Form, tmp_path: Path) -> None:
     assert abstracts(report) == ["The na\u00efve case wins."]
     (note,) = [note for note in report.notes if "UTF-8" in note.message]
     assert note.line is not None
+
+
+@each_form
+@pytest.mark.parametrize("encoding", ["cp1251", "koi8_r", "gb18030"])
+def test_another_script_s_encoding_is_guessed_with_a_notice(form: Form, encoding: str, tmp_path: Path) -> None:
+    russian = (
+        "\u041c\u044b \u0438\u0437\u0443\u0447\u0430\u0435\u043c \u043c\u0443\u0440\u0430\u0432\u044c\u0451\u0432. "
+    )
+    chinese = "\u6211\u4eec\u7814\u7a76\u8682\u8681\u7684\u8def\u7ebf\u95ee\u9898\u3002"
+    abstract = (chinese if encoding == "gb18030" else russian) * 40
+    report = load_papers(write(tmp_path, form, form.write([{"title": "T", "abstract": abstract}]).encode(encoding)))
+    assert abstracts(report)[0].split() == abstract.split()
+    assert any(f"read as {encoding}, which is a guess" in note.message for note in report.notes)
 
 
 @each_form

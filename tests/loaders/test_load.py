@@ -157,6 +157,74 @@ def test_names_that_are_no_text_can_still_be_told(tmp_path: Path) -> None:
     assert str(report.problems[0]).isprintable()
 
 
+def test_the_content_tells_the_form_whatever_a_file_is_called(tmp_path: Path) -> None:
+    contents = {
+        "ris.csv": "TY  - JOUR\nTI  - Of ris\nER  - \n",
+        "table.json": "Title,Abstract\nOf table,We do.\n",
+        "json.bib": '[{"title": "Of json"}]',
+        "lines.ris": '{"title": "Of lines 1"}\n{"title": "Of lines 2"}\n',
+        "bibtex.xml": "A library\n\n@article{a,\n title={Of bibtex}}\n",
+        "xml.md": "<feed><entry><title>Of xml</title></entry></feed>",
+        "post.txt": "---\ntitle: Of post\nabstract: We do.\n---\n",
+        "nothing": "PMID- 1\nTI  - Of nothing\n",
+        "strange.xyz": "%0 Book\n%T Of strange\n%A Lee, Ann\n",
+        "prose.txt": "Title, abstract and all that. It is prose: @article, {this}.\n\nTY is no tag. AB neither.\n",
+    }
+    for name, content in contents.items():
+        (tmp_path / name).write_text(content)
+    report = load_papers(tmp_path)
+    assert report.problems == report.notes == ()
+    titles = {
+        (Path(paper.source.rpartition(":")[0]).name, paper.title) for paper in report.papers if not paper.title_derived
+    }
+    assert titles == {
+        (name, f"Of {name.partition('.')[0]}") for name in contents if name[:5] not in ("lines", "prose")
+    } | {
+        ("lines.ris", "Of lines 1"),
+        ("lines.ris", "Of lines 2"),
+    }
+    assert sum(paper.title_derived for paper in report.papers) == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "told"),
+    [
+        ("a.zip", b"PK\x03\x04\x14\0\0\0\0\0\0\0\0\0\0\0\0\0", "it is a zip archive"),
+        ("a.jsonl.gz", b"\x1f\x8b\x08\0\0\0\0\0\0\0\0\0\0\0", "it is packed with gzip"),
+        ("a.pdf", b"%PDF-1.7\n\0\0\0\0\0\0\0\0\0", "it is a PDF"),
+        ("a.bin", bytes(range(200)), "it is not a text file"),
+    ],
+)
+def test_what_is_no_text_is_refused_as_what_it_is(tmp_path: Path, name: str, data: bytes, told: str) -> None:
+    (tmp_path / name).write_bytes(data)
+    with pytest.raises(LoadError) as caught:
+        load_papers(tmp_path / name)
+    assert told in caught.value.message
+    (tmp_path / "as.ris").write_bytes(data)
+    with pytest.raises(LoadError, match=r"as\.ris: is "):
+        load_papers(tmp_path / "as.ris")
+
+
+def test_a_form_of_another_package_knows_its_files_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    site, data = tmp_path / "site", tmp_path / "data"
+    site.mkdir()
+    data.mkdir()
+    module = """
+from rag_assistant.loaders import Form, Record, papers_of_export
+
+def load(path):
+    for number, line in enumerate(path.read_text().splitlines()[1:], 2):
+        yield from papers_of_export(Record(file=str(path), line=number, title=line))
+
+ANTS = Form(load, lambda head: head.startswith("ANTS"), ("ants",))
+"""
+    install(site, "antlists", module, "ants = antlists:ANTS", "broken = antlists:absent")
+    monkeypatch.syspath_prepend(str(site))
+    (data / "list").write_text("ANTS 1.0\nOn <i>ants</i>\n")
+    (data / "other.ants").write_text("whatever\nOn other ants\n")
+    assert [paper.title for paper in load_papers(data).papers] == ["On ants", "On other ants"]
+
+
 def install(folder: Path, package: str, module: str, *entries: str) -> None:
     """Another package with loaders, as pip leaves one."""
     info = folder / f"{package}-1.0.dist-info"
