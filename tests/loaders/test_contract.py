@@ -35,6 +35,11 @@ RECORD: Record = {
 PRINTED = st.characters(exclude_categories=["Cs", "Cc"], include_characters="\n\t\r")
 # What no program's markup, and no TeX, is made of.
 PROSE = st.characters(categories=["Lu", "Ll", "Lo", "Nd"], include_characters=" ,;:()+=/'")
+# What means something to one loader or another.
+PIECES = (
+    b"{ } \" ' \\ \0 \r \n \n\n & < > $ @ [ ] , ; | --- null -1e9 &lol; <![CDATA[ ]]> <!-- </ \xff\xfe \xef\xbb\xbf"
+    b" \xed\xa0\x80 <!DOCTYPE[<!ENTITY \\ud800 @article{ %X RT PT AB ER ID: *a &a sep=; <sup> \x1b]0 \xc2\xa9"
+).split(b" ")
 
 each_form = pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
 
@@ -226,6 +231,30 @@ def test_no_file_whatever_raises_anything_but_load_error(form: Form, text: str, 
         for problem in (*report.problems, *report.notes):
             assert str(problem).isprintable()
             assert "loader failed" not in problem.message
+
+
+@each_form
+@given(data=st.data())
+@settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_mutated_files_give_papers_or_one_clear_error(form: Form, data: st.DataObject, tmp_path: Path) -> None:
+    others = [{**RECORD, "id": f"n{n}", "title": f"On {n}", "doi": f"10.1000/{n}"} for n in range(2)]
+    content = form.write([RECORD] if form.one_a_file else [RECORD, *others]).encode()
+    for _ in range(data.draw(st.integers(1, 6))):
+        start = data.draw(st.integers(0, len(content)))
+        end = data.draw(st.integers(start, min(len(content), start + 60)))
+        into = data.draw(st.one_of(st.sampled_from(PIECES), st.binary(max_size=20), st.just(content[start:end] * 3)))
+        content = content[:start] + into + content[end:]
+    write(tmp_path, form, content, "mutated")
+    write(tmp_path, form, form.write([RECORD]), "good")
+    report = load_papers(tmp_path)
+    assert report.papers
+    for paper in report.papers:
+        assert paper.id.strip()
+        assert paper.title.strip()
+        repr(paper).encode()
+    for problem in (*report.problems, *report.notes):
+        assert str(problem).isprintable()
+        assert "loader failed" not in problem.message
 
 
 @each_form
