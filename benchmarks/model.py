@@ -3,7 +3,7 @@
     python -m benchmarks.model --base-url URL --model NAME --out DIR [--split test] [--only SYSTEM...] [--show]
 
 Asks a stratified choice of the eval set's questions that a model writes the answers to: near misses with their
-answerable twins first, then the other kinds. Ours is asked as it is and with ``--fallback extractive``. Each answer is
+answerable twins first, then the other kinds. Ours is asked as it is and with ``--fallback``. Each answer is
 kept in DIR as it comes: the same command goes on where one stopped, and prints the systems side by side once it is
 through. ``--show`` prints the answers beside each other.
 """
@@ -94,7 +94,7 @@ def main() -> None:
         max_tokens=given.max_tokens,
         timeout=600.0,
     )
-    with opened() as plain, opened(fallback="extractive") as falling:
+    with opened() as plain, opened(fallback=True) as falling:
         engine = CitationEngine(
             plain,
             {(case.question, case.history): case.standalone for case in questions},

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, get_args
 
 from rag_assistant.answering.batch import Outcome, aask_all, ask_all
-from rag_assistant.answering.library import Library, PathLike, Progress
+from rag_assistant.answering.library import Library, PathLike
 from rag_assistant.answering.run import QuestionRun
 from rag_assistant.answering.runner import aevents_of, events_of
 from rag_assistant.answering.snapshots import Snapshots
@@ -23,7 +23,7 @@ from rag_assistant.embedders.base import Embedder
 from rag_assistant.errors import BackendError, InputError
 from rag_assistant.index.generations import IndexFolder
 from rag_assistant.index.open import OpenIndex, open_index
-from rag_assistant.loaders import load_papers
+from rag_assistant.loaders import OnProgress, load_papers
 from rag_assistant.models.budget import Budget
 from rag_assistant.plugins import load_plugin
 from rag_assistant.questions.form import analyse
@@ -57,7 +57,7 @@ class Assistant(Library):
         check: Check | None = None,
         rerank: Any = None,
         reader: Reader | None = None,
-        progress: Progress | None = None,
+        progress: OnProgress | None = None,
     ) -> None:
         snapshots = Snapshots(
             opened,
@@ -68,7 +68,7 @@ class Assistant(Library):
         super().__init__(settings, embedder, snapshots, progress)
         self._backend = backend
         self._fallback = fallback
-        self._budget = budget or Budget(settings)
+        self._budget = budget or Budget(settings.budget)
         self._check = check
         self._reader = reader
 
@@ -85,7 +85,7 @@ class Assistant(Library):
         reader: str | Reader | None = None,
         check: str | Check | None = None,
         lock_timeout: float | None = None,
-        progress: Progress | None = None,
+        progress: OnProgress | None = None,
         **others: Any,
     ) -> Self:
         """Opens the index, building or mending it where needed.
@@ -129,8 +129,8 @@ class Assistant(Library):
             "reader": reader if isinstance(reader, str) else None,
         }
         chosen = settings.replaced(**given) if settings is not None else Settings.load(**given)
-        budget = Budget(chosen)
-        fallback = resolve_backend(chosen.fallback, chosen) if chosen.fallback else None
+        budget = Budget(chosen.budget)
+        fallback = resolve_backend("extractive", chosen) if chosen.fallback else None
         notice = ""
         try:
             named = chosen.backend if backend is None or isinstance(backend, str) else backend
@@ -142,7 +142,8 @@ class Assistant(Library):
                 fallback,
                 f"{error.message.rstrip('.')}, so answers come from the abstracts without a model.",
             )
-        encoder = resolve_embedder(chosen.embedder if embedder is None or isinstance(embedder, str) else embedder)
+        vectors = chosen.embedder if embedder is None or isinstance(embedder, str) else embedder
+        encoder = resolve_embedder(vectors, model=chosen.embedder_model)
         judging = resolve_reader(chosen.reader if reader is None or isinstance(reader, str) else reader, load_plugin)
         reorder = _resolve_rerank(rerank if rerank is not None else chosen.rerank)
         wanted = chosen.check if check is None or isinstance(check, str) else check
@@ -256,7 +257,7 @@ class Assistant(Library):
         k: int | None = None,
         filters: Filters | None = None,
         length: Length | None = None,
-        progress: Progress | None = None,
+        progress: OnProgress | None = None,
     ) -> tuple[Outcome, ...]:
         """Answers many questions, several at a time; in their order, each with its answer or its error.
 
@@ -291,7 +292,7 @@ class Assistant(Library):
         k: int | None = None,
         filters: Filters | None = None,
         length: Length | None = None,
-        progress: Progress | None = None,
+        progress: OnProgress | None = None,
     ) -> tuple[Outcome, ...]:
         """As :meth:`ask_many`, without blocking the event loop; cancelling it ends what is under way."""
 
@@ -395,7 +396,9 @@ def _resolve_rerank(chosen: Any) -> Any:
     return load_plugin("reranker", chosen)() if isinstance(chosen, str) else chosen
 
 
-def _open_index(settings: Settings, embedder: Embedder, progress: Progress | None, *, corpus: bool = True) -> OpenIndex:
+def _open_index(
+    settings: Settings, embedder: Embedder, progress: OnProgress | None, *, corpus: bool = True
+) -> OpenIndex:
     report = load_papers(list(settings.corpus)) if settings.corpus and corpus else None
     return open_index(
         settings.index_path,

@@ -45,7 +45,7 @@ class Mark:
 
 
 @dataclass(frozen=True, slots=True)
-class _Run:
+class _TextRun:
     text: str
     styles: tuple[str, ...]
     mark: int | None
@@ -176,7 +176,7 @@ def _runs(
     gone: set[int],
     styled: Sequence[tuple[int, int, str]],
     marks: Sequence[Mark],
-) -> Iterator[_Run]:
+) -> Iterator[_TextRun]:
     waiting = sorted(styled, reverse=True)
     active: list[tuple[int, int, str]] = []
     for start, end in pairwise(cuts):
@@ -187,10 +187,10 @@ def _runs(
             continue
         styles = tuple(tag for _, _, tag in active)
         mark = next((mark.number for mark in marks if mark.start < end and start < mark.end), None)
-        yield _Run(made.get(start) or escape(text[start:end]), styles, mark)
+        yield _TextRun(made.get(start) or escape(text[start:end]), styles, mark)
 
 
-def _joined(runs: Iterator[_Run]) -> Iterator[str]:
+def _joined(runs: Iterator[_TextRun]) -> Iterator[str]:
     open_mark: int | None = None
     for run in runs:
         if run.mark != open_mark:

@@ -6,6 +6,7 @@ works too, and so that the usual names cost no scan of the installed packages.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping
 from difflib import get_close_matches
 from importlib import import_module
@@ -15,7 +16,7 @@ from typing import Any, Literal, get_args
 
 from rag_assistant.errors import PluginError
 
-Kind = Literal["backend", "check", "embedder", "reader", "reranker"]
+PluginKind = Literal["backend", "check", "embedder", "reader", "reranker"]
 
 BUILTINS: Mapping[str, Mapping[str, str]] = MappingProxyType(
     {
@@ -43,7 +44,7 @@ BUILTINS: Mapping[str, Mapping[str, str]] = MappingProxyType(
 """What this package registers, by kind and name; the same as in its own entry points."""
 
 
-def plugin_names(kind: Kind) -> tuple[str, ...]:
+def plugin_names(kind: PluginKind) -> tuple[str, ...]:
     """Every name of that kind that is installed, sorted.
 
     Args:
@@ -54,7 +55,7 @@ def plugin_names(kind: Kind) -> tuple[str, ...]:
     return tuple(sorted({*BUILTINS[kind], *(entry.name for entry in entry_points(group=group))}))
 
 
-def load_plugin(kind: Kind, name: str) -> Any:
+def load_plugin(kind: PluginKind, name: str) -> Any:
     """The class or factory that a name stands for; it is imported but not called.
 
     A built-in's name can't be taken over by another package.
@@ -82,13 +83,23 @@ def load_plugin(kind: Kind, name: str) -> Any:
     raise PluginError(f"There is no {kind} named {name!r}.", hint=_suggestion(kind, name))
 
 
-def _group(kind: Kind) -> str:
-    if kind not in get_args(Kind):
-        raise PluginError(f"There is no kind of plug-in named {kind!r}.", hint=f"one of {', '.join(get_args(Kind))}")
+def parameters_of(factory: Any) -> frozenset[str]:
+    """The names of what a class or factory takes; none where it doesn't tell."""
+    try:
+        return frozenset(inspect.signature(factory).parameters)
+    except (TypeError, ValueError):  # what is no function or class, or hides its parameters
+        return frozenset()
+
+
+def _group(kind: PluginKind) -> str:
+    if kind not in get_args(PluginKind):
+        raise PluginError(
+            f"There is no kind of plug-in named {kind!r}.", hint=f"one of {', '.join(get_args(PluginKind))}"
+        )
     return f"rag_assistant.{kind}s"
 
 
-def _suggestion(kind: Kind, name: str) -> str:
+def _suggestion(kind: PluginKind, name: str) -> str:
     names = plugin_names(kind)
     close = get_close_matches(name, names, n=1)
     known = f"installed: {', '.join(names)}" if names else "none is installed"
@@ -96,7 +107,7 @@ def _suggestion(kind: Kind, name: str) -> str:
     return f"{nearest}{known}; or give package.module:Attribute"
 
 
-def _imported(kind: Kind, name: str, value: str) -> Any:
+def _imported(kind: PluginKind, name: str, value: str) -> Any:
     module, _, attribute = value.partition(":")
     if not module or not attribute or not all(part.isidentifier() for part in f"{module}.{attribute}".split(".")):
         raise PluginError(

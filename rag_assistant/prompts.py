@@ -23,7 +23,7 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 from rag_assistant.bundled import bundled
 from rag_assistant.errors import InputError
 from rag_assistant.escapes import without_escapes
-from rag_assistant.evidence.base import Evidence
+from rag_assistant.evidence.base import QuestionEvidence
 from rag_assistant.questions.language import is_english
 from rag_assistant.types import Length, Paper, PromptInfo, Turn
 
@@ -80,7 +80,7 @@ class Rendered:
 
 def render_answer(
     question: str,
-    evidence: Evidence,
+    evidence: QuestionEvidence,
     *,
     length: Length = "normal",
     compact: bool = False,
@@ -109,7 +109,7 @@ def render_answer(
     return render_prompt("answer-compact" if compact else "answer", values, folder=folder)
 
 
-def render_list(question: str, evidence: Evidence, *, folder: Path | None = None) -> Rendered:
+def render_list(question: str, evidence: QuestionEvidence, *, folder: Path | None = None) -> Rendered:
     """The prompt that asks which papers belong in a list.
 
     Args:
@@ -233,7 +233,7 @@ def as_data(text: str) -> str:
     return re.sub(r"\s+", " ", _LABEL_LIKE.sub(r"(\1)", visible)).strip()
 
 
-def _papers(evidence: Evidence) -> tuple[PromptPaper, ...]:
+def _papers(evidence: QuestionEvidence) -> tuple[PromptPaper, ...]:
     return tuple(
         PromptPaper(
             number,
@@ -246,11 +246,11 @@ def _papers(evidence: Evidence) -> tuple[PromptPaper, ...]:
     )
 
 
-def _texts(evidence: Evidence) -> list[str]:
+def _texts(evidence: QuestionEvidence) -> list[str]:
     return [paper.hit.paper.title + paper.hit.paper.abstract for paper in evidence.papers]
 
 
-def _language(question: str, evidence: Evidence) -> str:
+def _language(question: str, evidence: QuestionEvidence) -> str:
     """What to answer in: what is said in another language than the abstracts can't be held against their words."""
     if is_english(question):
         return ""

@@ -10,15 +10,24 @@ import os
 import re
 import tomllib
 from collections.abc import Mapping
-from difflib import get_close_matches
+from difflib import SequenceMatcher, get_close_matches
 from ipaddress import ip_address
+from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
-from typing import Annotated, Any, Literal, Self
+from typing import Any, Self
 from urllib.parse import urlsplit
 
-from pydantic import Field, PrivateAttr, SecretStr, ValidationError, field_validator
-from pydantic_settings import BaseSettings, EnvSettingsSource, NoDecode, PydanticBaseSettingsSource, SettingsConfigDict
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    PrivateAttr,
+    SecretStr,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+)
 
 from rag_assistant.errors import SettingsError
 from rag_assistant.types import Length
@@ -26,20 +35,47 @@ from rag_assistant.types import Length
 CONFIG_NAME = "rag.toml"
 _PREFIX = "RAG_"
 _CONFIG_VARIABLE = "RAG_CONFIG"
-_OTHER_VARIABLES = (_CONFIG_VARIABLE, "RAG_UI_USER", "RAG_UI_PASSWORD")
+_SERVICES = ("RAG_ARXIV_URL", "RAG_DOI_URL", "RAG_OPENREVIEW_URL", "RAG_OPENREVIEW_V1_URL")
+_OTHER_VARIABLES = (_CONFIG_VARIABLE, "RAG_UI_USER", "RAG_UI_PASSWORD", *_SERVICES)
 FROM_OPENAI = "environment (OPENAI_API_KEY)"
 """The source of a key that is OpenAI's and must reach nobody else."""
 _SLIP, _NEAR = 2, 0.8
-"""How far a variable's name is from a setting's for it to be that one misspelt: in letters, and in difflib's ratio."""
+"""How far a variable's name is from a setting's for it to be that one misspelt: how many letters may be others, and
+which share at least is the same."""
 _MASK = "********"
 _PATHS = ("index", "corpus", "prompts")
 _SECRET_NAME = re.compile(r"key|token(?!s)|secret|passw|credential", re.IGNORECASE)
 
 
-class Settings(BaseSettings):
+class BudgetSettings(BaseModel):
+    """What a model costs and what may be spent; frozen.
+
+    Attributes:
+        price_in: US dollars for a million tokens sent.
+        price_out: US dollars for a million tokens written.
+        max_cost: US dollars that one answer may cost; needs both prices.
+        max_session_cost: US dollars that all answers of one assistant may cost; needs both prices.
+        max_session_tokens: Tokens, sent and written, that all answers of one assistant may take.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    price_in: float | None = Field(default=None, ge=0, allow_inf_nan=False)
+    price_out: float | None = Field(default=None, ge=0, allow_inf_nan=False)
+    max_cost: float | None = Field(default=None, gt=0, allow_inf_nan=False)
+    max_session_cost: float | None = Field(default=None, gt=0, allow_inf_nan=False)
+    max_session_tokens: int | None = Field(default=None, ge=1)
+
+
+_TABLES: Mapping[str, type[BaseModel]] = MappingProxyType({"budget": BudgetSettings})
+"""Fields that hold other settings. Each of these is given by its own name too, without the table's."""
+
+
+class Settings(BaseModel):
     """The settings of an assistant; frozen.
 
     ``Settings(k=3)`` takes keywords and defaults only; :meth:`load` also reads the environment and ``rag.toml``.
+    ``max_cost=1`` means ``budget={"max_cost": 1}``, wherever it is given.
 
     Attributes:
         index: Folder of the index; ``None`` is the user's data folder, see :attr:`index_path`.
@@ -47,19 +83,16 @@ class Settings(BaseSettings):
             ``PATH``.
         backend: What writes answers: an installed backend's name or ``package.module:Class``.
         embedder: What makes vectors, likewise.
-        model: The model's name, for backends and embedders that offer several.
+        embedder_model: The model's name, for embedders that offer several.
+        model: The model's name, for backends that offer several.
         base_url: An OpenAI-compatible server's address, for backends that use one.
         k: How many papers an answer may draw on.
         timeout: How many seconds to wait for a model's next words.
         max_tokens: How many tokens a model may write for one answer, reasoning included.
         temperature: How freely it writes, from 0 to 2; ``None`` is 0, or the model's own where it takes none.
         context_tokens: How many tokens the model takes in and writes together; ``None`` is what its server tells.
-        fallback: What answers where the model fails: ``extractive``; ``None`` tells the failure.
-        price_in: US dollars for a million tokens sent.
-        price_out: US dollars for a million tokens written.
-        max_cost: US dollars that one answer may cost; needs both prices.
-        max_session_cost: US dollars that all answers of one assistant may cost; needs both prices.
-        max_session_tokens: Tokens, sent and written, that all answers of one assistant may take.
+        fallback: Whether the abstracts' own words answer where the model fails; else the failure is told.
+        budget: Prices and what may be spent, see :class:`BudgetSettings`.
         length: How long an answer should be: ``short``, ``normal`` or ``long``.
         trust_model: Whether a model's answer stands where the abstracts that it cites don't seem to say what is asked;
             else it is withheld and kept as a draft.
@@ -74,12 +107,13 @@ class Settings(BaseSettings):
             one provider never goes to another.
     """
 
-    model_config = SettingsConfigDict(extra="forbid", frozen=True, env_prefix=_PREFIX, env_ignore_empty=True)
+    model_config = ConfigDict(extra="forbid", frozen=True)
 
     index: Path | None = None
-    corpus: Annotated[tuple[Path, ...] | None, NoDecode] = None
+    corpus: tuple[Path, ...] | None = None
     backend: str = Field("extractive", min_length=1)
     embedder: str = Field("minilm", min_length=1)
+    embedder_model: str | None = Field(None, min_length=1)
     model: str | None = None
     base_url: str | None = None
     k: int = Field(5, ge=1, le=100)
@@ -87,12 +121,8 @@ class Settings(BaseSettings):
     max_tokens: int = Field(1024, ge=16)
     temperature: float | None = Field(None, ge=0, le=2)
     context_tokens: int | None = Field(None, ge=512)
-    fallback: Literal["extractive"] | None = None
-    price_in: float | None = Field(None, ge=0, allow_inf_nan=False)
-    price_out: float | None = Field(None, ge=0, allow_inf_nan=False)
-    max_cost: float | None = Field(None, gt=0, allow_inf_nan=False)
-    max_session_cost: float | None = Field(None, gt=0, allow_inf_nan=False)
-    max_session_tokens: int | None = Field(None, ge=1)
+    fallback: bool = False
+    budget: BudgetSettings = BudgetSettings()
     length: Length = "normal"
     trust_model: bool = False
     lock_timeout: float | None = Field(None, ge=0, allow_inf_nan=False)
@@ -105,18 +135,13 @@ class Settings(BaseSettings):
     _sources: dict[str, str] = PrivateAttr(default_factory=dict)
     _notices: tuple[str, ...] = PrivateAttr(())
 
-    @classmethod
-    def settings_customise_sources(
-        cls,
-        settings_cls: type[BaseSettings],
-        init_settings: PydanticBaseSettingsSource,
-        env_settings: PydanticBaseSettingsSource,
-        dotenv_settings: PydanticBaseSettingsSource,
-        file_secret_settings: PydanticBaseSettingsSource,
-    ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Keywords only: :meth:`load` reads the other sources itself, so that it can say where a value came from."""
-        del settings_cls, env_settings, dotenv_settings, file_secret_settings
-        return (init_settings,)
+    def __init__(self, **given: Any) -> None:
+        for table, model in _TABLES.items():
+            inner = {name: given.pop(name) for name in model.model_fields if name in given}
+            outer = given.get(table, {})
+            if inner and isinstance(outer, Mapping | model):
+                given[table] = {**dict(outer), **inner}
+        super().__init__(**given)
 
     @classmethod
     def load(cls, *, config: str | os.PathLike[str] | None = None, **overrides: Any) -> Self:
@@ -125,22 +150,20 @@ class Settings(BaseSettings):
         Args:
             config: The settings file; ``None`` is ``RAG_CONFIG``, or else ``rag.toml`` in the current folder where
                 there is one. Relative paths in the file start at the file's folder.
-            **overrides: Fields by name; ``None`` means "not given".
+            **overrides: Settings by name; ``None`` means "not given".
 
         Raises:
             SettingsError: A name is unknown, a value can't be used, the file can't be read or holds a secret. Of a
                 variable that is far from every setting only :attr:`notices` tells: it is another program's.
         """
-        given = {name: value for name, value in overrides.items() if value is not None}
-        for name in given:
-            _check_known(name, cls._fields(), f"There is no setting {name!r}", origin="a keyword")
+        given = cls._by_name(overrides)
         notices = cls._strangers()
         layers = (
             (dict.fromkeys(given, "given"), given),
             cls._from_environment(),
             cls._from_file(config),
         )
-        sources: dict[str, str] = dict.fromkeys(cls.model_fields, "default")
+        sources: dict[str, str] = dict.fromkeys(cls._names(), "default")
         values: dict[str, Any] = {}
         for origin, layer in reversed(layers):
             values.update(layer)
@@ -163,12 +186,10 @@ class Settings(BaseSettings):
         Raises:
             SettingsError: A name is unknown, or a value can't be used.
         """
-        given = {name: value for name, value in overrides.items() if value is not None}
-        for name in given:
-            _check_known(name, self._fields(), f"There is no setting {name!r}", origin="a keyword")
+        given = self._by_name(overrides)
         sources = {**self.sources, **dict.fromkeys(given, "given")}
         try:
-            made = type(self)(**{**{name: getattr(self, name) for name in type(self).model_fields}, **given})
+            made = type(self)(**{**dict(self), **given})
         except ValidationError as error:
             raise _invalid(error, sources) from None
         made._sources.update(sources)
@@ -177,8 +198,10 @@ class Settings(BaseSettings):
 
     @property
     def sources(self) -> Mapping[str, str]:
-        """Where each field's value came from: ``given``, ``environment (RAG_K)``, the file's path, or ``default``."""
-        known = {name: "given" if name in self.model_fields_set else "default" for name in type(self).model_fields}
+        """Where each value came from: ``given``, ``environment (RAG_K)``, the file's path, or ``default``. By the
+        settings' own names: ``max_cost``, not ``budget``."""
+        given = _flat(self.model_dump(exclude_unset=True))
+        known = {name: "given" if name in given else "default" for name in self._names()}
         return MappingProxyType({**known, **self._sources})
 
     @property
@@ -214,13 +237,28 @@ class Settings(BaseSettings):
         return f"{variable} is set and not used; --backend openai uses it, RAG_BACKEND=extractive hides this line"
 
     def masked(self) -> dict[str, Any]:
-        """The settings as plain JSON types, with secrets, also those inside an address, replaced by asterisks."""
-        plain = self.model_dump(mode="json")
+        """The settings by their own names, as plain JSON types, with secrets, also those inside an address, replaced by
+        asterisks."""
+        plain = _flat(self.model_dump(mode="json"))
         if self.api_key is not None:
             plain["api_key"] = _MASK
         if self.base_url is not None:
             plain["base_url"] = re.sub(r"(?<=//)[^/@]*(?=@)", _MASK, self.base_url)
         return plain
+
+    @field_validator(*_TABLES, mode="before")
+    @classmethod
+    def _table(cls, value: Any, info: ValidationInfo) -> Any:
+        model = _TABLES[str(info.field_name)]
+        if not isinstance(value, Mapping | model):
+            raise ValueError(f"it should be a table of {', '.join(model.model_fields)}")
+        return value
+
+    @field_validator("fallback", mode="before")
+    @classmethod
+    def _switch(cls, value: Any) -> Any:
+        """It once named what answers, and only one backend could."""
+        return value == "extractive" or (False if value is None else value)
 
     @field_validator("corpus", mode="before")
     @classmethod
@@ -244,8 +282,38 @@ class Settings(BaseSettings):
         return value.expanduser() if value is not None else None
 
     @classmethod
-    def _fields(cls) -> tuple[str, ...]:
-        return tuple(name for name in cls.model_fields if not _SECRET_NAME.search(name))
+    def _names(cls) -> tuple[str, ...]:
+        """Every setting's own name, those of tables too."""
+        own = ((_TABLES[field].model_fields if field in _TABLES else (field,)) for field in cls.model_fields)
+        return tuple(chain.from_iterable(own))
+
+    @classmethod
+    def _by_name(
+        cls, values: Mapping[str, Any], *, unknown: str = "There is no setting", origin: str = "a keyword"
+    ) -> dict[str, Any]:
+        """What is given, by the settings' own names: a table's settings beside the others.
+
+        Raises:
+            SettingsError: A name is unknown, a secret's, or given twice.
+        """
+        top = tuple(name for name in (*cls._names(), *_TABLES) if not _SECRET_NAME.search(name))
+        found: dict[str, Any] = {}
+        for name, value in values.items():
+            if value is None:
+                continue
+            _check_known(name, top, f"{unknown} {name!r}", origin=origin)
+            inner = {name: value}
+            if name in _TABLES and isinstance(value, Mapping | BaseModel):
+                inner = {key: held for key, held in dict(value).items() if held is not None}
+                for key in inner:
+                    verb = f"put it above [{name}]" if key in top else "remove it"
+                    known = tuple(_TABLES[name].model_fields)
+                    _check_known(key, known, f"{unknown} {key!r} in [{name}]", origin=origin, verb=verb)
+            for key in inner.keys() & found.keys():
+                both = f"The setting {key!r} is given twice, alone and in its table."
+                raise SettingsError(both, hint=f"leave one out; both come from: {origin}")
+            found |= inner
+        return found
 
     @classmethod
     def _strangers(cls) -> tuple[str, ...]:
@@ -254,12 +322,10 @@ class Settings(BaseSettings):
         Raises:
             SettingsError: One is a setting of this program, misspelt.
         """
-        known = (*(f"{_PREFIX}{field}".upper() for field in cls.model_fields), *_OTHER_VARIABLES)
+        known = (*map(_variable, cls._names()), *_OTHER_VARIABLES)
         found = [name for name in sorted(os.environ) if name.upper().startswith(_PREFIX) and name.upper() not in known]
         for name in found:
-            # What is longer by a word is another name, not a slip: RAG_DATABASE_URL isn't RAG_BASE_URL.
-            near = [one.removeprefix(_PREFIX) for one in known if abs(len(one) - len(name)) <= _SLIP]
-            if get_close_matches(name.upper().removeprefix(_PREFIX), near, n=1, cutoff=_NEAR):
+            if any(_is_slip(name.upper().removeprefix(_PREFIX), one.removeprefix(_PREFIX)) for one in known):
                 _check_known(name.upper(), known, f"The environment variable {name} is no setting", verb="unset it")
         if not found:
             return ()
@@ -270,8 +336,9 @@ class Settings(BaseSettings):
 
     @classmethod
     def _from_environment(cls) -> tuple[dict[str, str], dict[str, Any]]:
-        values = EnvSettingsSource(cls)()
-        return {field: f"environment ({_PREFIX}{field.upper()})" for field in values}, values
+        variables = {name.upper(): value for name, value in os.environ.items() if value}
+        values = {name: variables[_variable(name)] for name in cls._names() if _variable(name) in variables}
+        return {name: f"environment ({_variable(name)})" for name in values}, values
 
     @classmethod
     def _from_file(cls, config: str | os.PathLike[str] | None) -> tuple[dict[str, str], dict[str, Any]]:
@@ -289,12 +356,30 @@ class Settings(BaseSettings):
             raise SettingsError(
                 f"The settings file {path} is not valid TOML: {error}.", hint='for example: backend = "extractive"'
             ) from error
-        for name in values:
-            _check_known(name, cls._fields(), f"{path} has the unknown setting {name!r}", origin=str(path))
+        values = cls._by_name(values, unknown=f"{path} has the unknown setting", origin=str(path))
         for name in _PATHS:
             if name in values:
                 values[name] = _relative_to(path.parent, values[name])
         return dict.fromkeys(values, str(path)), values
+
+
+def _variable(name: str) -> str:
+    return f"{_PREFIX}{name}".upper()
+
+
+def _is_slip(name: str, meant: str) -> bool:
+    # Another word is another name, not a slip: RAG_DATABASE_URL isn't RAG_BASE_URL.
+    matcher = SequenceMatcher(None, meant, name)
+    same = sum(block.size for block in matcher.get_matching_blocks())
+    return max(len(name), len(meant)) - same <= _SLIP and matcher.ratio() >= _NEAR
+
+
+def _flat(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Values with those of a table in its place."""
+    flat: dict[str, Any] = {}
+    for name, value in values.items():
+        flat |= value if name in _TABLES else {name: value}
+    return flat
 
 
 def _relative_to(folder: Path, value: Any) -> Any:
@@ -319,7 +404,7 @@ def _check_known(name: str, known: tuple[str, ...], what: str, *, origin: str = 
 def _invalid(error: ValidationError, sources: Mapping[str, str]) -> SettingsError:
     """One sentence for the first field that is wrong; a secret's value is never repeated."""
     first = error.errors(include_url=False)[0]
-    name = str(first["loc"][0])
+    name = str(first["loc"][len(first["loc"]) > 1 and first["loc"][0] in _TABLES])
     source = sources.get(name, "given")
     value = "" if _SECRET_NAME.search(name) else f" to {first['input']!r}"
     reason = first["msg"].removeprefix("Value error, ")

@@ -7,7 +7,7 @@ types with ``to_dict()``; the published schema is ``rag_assistant/data/answer.sc
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any, Literal
 
 ANSWER_SCHEMA_VERSION = 1
@@ -64,7 +64,7 @@ class Paper:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON types, under the attributes' names."""
-        return {**asdict(self), "authors": list(self.authors), "links": dict(self.links)}
+        return _record(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,24 +118,17 @@ class Hit:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON types; the paper by id and title."""
+        passage = _record(self.passage)
+        del passage["paper_id"]
         return {
             "rank": self.rank,
-            "score": round(self.score, 6),
+            "score": _rounded(self.score),
             "paper": {"id": self.paper.id, "title": self.paper.title},
-            "passage": {
-                "id": self.passage.id,
-                "start": self.passage.start,
-                "end": self.passage.end,
-                "text": self.passage.text,
-            },
+            "passage": passage,
             "dense": _rounded(self.dense),
             "lexical": _rounded(self.lexical),
             "coverage": _rounded(self.coverage),
         }
-
-
-def _rounded(value: float | None) -> float | None:
-    return None if value is None else round(value, 6)
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,11 +150,7 @@ class Citation:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON types."""
-        return {
-            "number": self.number,
-            "paper": self.paper.to_dict(),
-            "quotes": [asdict(quote) for quote in self.quotes],
-        }
+        return _record(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,8 +162,7 @@ class Excerpt:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON types; the paper by id, title and address."""
-        paper = {"id": self.paper.id, "title": self.paper.title, "url": self.paper.url}
-        return {"paper": paper, "quote": asdict(self.quote)}
+        return {**_record(self), "paper": _address(self.paper)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,7 +198,7 @@ class Statement:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON types."""
-        return {**asdict(self), "citations": list(self.citations), "quotes": [asdict(ref) for ref in self.quotes]}
+        return _record(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -291,28 +279,10 @@ class Answer:
         """The answer as plain JSON types; ``schema_version`` says which form this is."""
         return {
             "schema_version": ANSWER_SCHEMA_VERSION,
-            "question": self.question,
-            "standalone_question": self.standalone_question,
-            "status": self.status,
-            "text": self.text,
-            "statements": [statement.to_dict() for statement in self.statements],
-            "citations": [citation.to_dict() for citation in self.citations],
-            "hits": [hit.to_dict() for hit in self.hits],
-            "nearest": [{"id": p.id, "title": p.title, "url": p.url} for p in self.nearest],
-            "closest": self.closest.to_dict() if self.closest else None,
-            "looked_for": list(self.looked_for),
-            "considered": self.considered,
-            "matched": self.matched,
+            **_record(self),
+            "nearest": [_address(paper) for paper in self.nearest],
             "confidence": _rounded(self.confidence),
-            "notices": list(self.notices),
-            "passages_sent": self.passages_sent,
-            "dropped_markers": self.dropped_markers,
-            "backend": self.backend,
-            "model": self.model,
-            "prompt": asdict(self.prompt) if self.prompt else None,
-            "usage": asdict(self.usage),
             "timings_ms": {stage: round(value, 3) for stage, value in self.timings_ms.items()},
-            "draft": self.draft,
         }
 
 
@@ -344,14 +314,31 @@ class Verification:
         """Plain JSON types; ``schema_version`` says which form this is."""
         return {
             "schema_version": VERIFICATION_SCHEMA_VERSION,
-            "claim": self.claim,
-            "verdict": self.verdict,
+            **_record(self),
+            "nearest": [_address(paper) for paper in self.nearest],
             "confidence": _rounded(self.confidence),
-            "citations": [citation.to_dict() for citation in self.citations],
-            "nearest": [{"id": p.id, "title": p.title, "url": p.url} for p in self.nearest],
-            "considered": self.considered,
-            "reason": self.reason,
         }
+
+
+def _record(value: Any) -> dict[str, Any]:
+    """The fields of a dataclass as plain JSON types, in their order."""
+    return {one.name: _plain(getattr(value, one.name)) for one in fields(value)}
+
+
+def _plain(value: Any) -> Any:
+    if is_dataclass(value):
+        return value.to_dict() if hasattr(value, "to_dict") else _record(value)
+    if isinstance(value, tuple):
+        return [_plain(item) for item in value]
+    return dict(value) if isinstance(value, Mapping) else value
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else round(value, 6)
+
+
+def _address(paper: Paper) -> dict[str, Any]:
+    return {"id": paper.id, "title": paper.title, "url": paper.url}
 
 
 @dataclass(frozen=True, slots=True)

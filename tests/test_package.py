@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from pathlib import Path
 
@@ -76,3 +77,13 @@ def test_the_readme_snippet_runs(assistant: Assistant, monkeypatch: pytest.Monke
     said = run(code)
     assert said.startswith("answered ")
     assert re.search(r"^1 Fault Tolerant ML.*\['Our first contribution", said, re.MULTILINE)
+
+
+def test_no_class_has_the_name_of_another() -> None:
+    homes: dict[str, list[str]] = {}
+    for file in sorted(Path(rag_assistant.__file__).parent.rglob("*.py")):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ClassDef):
+                homes.setdefault(node.name.strip("_"), []).append(f"{file.name}:{node.lineno}")
+    assert "Assistant" in homes
+    assert {name: places for name, places in homes.items() if len(places) > 1} == {}

@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
+from pydantic import ValidationError
 
 from rag_assistant.errors import SettingsError
-from rag_assistant.settings import Settings
+from rag_assistant.settings import BudgetSettings, Settings
 
 
 @pytest.fixture(autouse=True)
@@ -69,10 +70,96 @@ def test_settings_can_be_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_tokens_are_no_secret(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "rag.toml").write_text('max_tokens = 256\nfallback = "extractive"\n')
+    (tmp_path / "rag.toml").write_text("max_tokens = 256\n")
     monkeypatch.setenv("RAG_CONTEXT_TOKENS", "4096")
     loaded = Settings.load()
-    assert (loaded.max_tokens, loaded.context_tokens, loaded.fallback) == (256, 4096, "extractive")
+    assert (loaded.max_tokens, loaded.context_tokens) == (256, 4096)
+
+
+@pytest.mark.parametrize(
+    ("value", "on"), [("extractive", True), ("yes", True), (True, True), ("false", False), (False, False)]
+)
+def test_the_fallback_is_a_switch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, value: str | bool, on: bool) -> None:
+    assert Settings(fallback=value).fallback is Settings.load(fallback=value).fallback is on
+    (tmp_path / "rag.toml").write_text(f"fallback = {json.dumps(value)}\n")
+    assert Settings.load().fallback is on
+    assert Settings.load(fallback=not on).fallback is not on
+    monkeypatch.setenv("RAG_FALLBACK", str(value))
+    loaded = Settings.load(config=tmp_path / "rag.toml")
+    assert (loaded.fallback, loaded.sources["fallback"]) == (on, "environment (RAG_FALLBACK)")
+    assert loaded.masked()["fallback"] is on
+
+
+LIMITS = {"price_in": 2.0, "price_out": 8.0, "max_cost": 0.5, "max_session_cost": 3.0, "max_session_tokens": 9000}
+
+
+@pytest.mark.parametrize("source", ["table", "flat", "environment", "keywords", "keyword", "object"])
+def test_a_budget_is_a_table_however_it_is_given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: str) -> None:
+    lines = "".join(f"{name} = {value}\n" for name, value in LIMITS.items())
+    given: dict[str, object] = {}
+    if source in ("table", "flat"):
+        (tmp_path / "rag.toml").write_text(f"k = 3\n{'[budget]' if source == 'table' else ''}\n{lines}")
+    elif source == "environment":
+        for name, value in LIMITS.items():
+            monkeypatch.setenv(f"RAG_{name.upper()}", str(value))
+    else:
+        given = {"keywords": LIMITS, "keyword": {"budget": LIMITS}, "object": {"budget": BudgetSettings(**LIMITS)}}[
+            source
+        ]
+        assert Settings(**given).budget.model_dump() == LIMITS
+        assert Settings().replaced(**given).budget.model_dump() == LIMITS
+    loaded = Settings.load(**given)
+    assert loaded.budget.model_dump() == LIMITS
+    assert {name: loaded.masked()[name] for name in LIMITS} == LIMITS
+    origins = {"table": "rag.toml", "flat": "rag.toml"}
+    for name in LIMITS:
+        variable = f"environment (RAG_{name.upper()})" if source == "environment" else "given"
+        assert loaded.sources[name] == origins.get(source, variable)
+    with pytest.raises(ValidationError):
+        loaded.budget.max_cost = 1.0
+
+
+def test_each_limit_comes_from_its_own_source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "rag.toml").write_text("[budget]\nprice_in = 1\nprice_out = 1\nmax_cost = 1\n")
+    monkeypatch.setenv("RAG_PRICE_OUT", "2")
+    loaded = Settings.load(max_cost=3).replaced(budget={"max_session_cost": 4})
+    assert list(loaded.budget.model_dump().values()) == [1, 2, 3, 4, None]
+    told = ["rag.toml", "environment (RAG_PRICE_OUT)", "given", "given", "default"]
+    assert [loaded.sources[name] for name in LIMITS] == told
+    assert set(loaded.sources) == set(loaded.masked())
+    assert Settings(max_cost=3).sources["max_cost"] == "given"
+    assert Settings(max_cost=3).sources["max_session_cost"] == "default"
+
+
+@pytest.mark.parametrize(
+    ("content", "message", "hint"),
+    [
+        ("[budget]\nmax_cots = 1", "unknown setting 'max_cots' in [budget]", "did you mean max_cost"),
+        ("[budget]\nprice_in = 1\nk = 3", "unknown setting 'k' in [budget]", "put it above [budget]"),
+        ("[budget]\nmax_cost = -1", "'max_cost' can't be set to -1", "rag.toml"),
+        ("budget = 3", "'budget' can't be set to 3: it should be a table of price_in, price_out, max_cost", "rag.toml"),
+        ("[budgets]\nmax_cost = 1", "unknown setting 'budgets'", "did you mean budget"),
+        ("max_cost = 1\n[budget]\nmax_cost = 2", "'max_cost' is given twice", "rag.toml"),
+        ('[budget]\napi_key = "sk-very-private"', "secret 'api_key' can't be taken from rag.toml", "RAG_API_KEY"),
+    ],
+)
+def test_a_table_that_cannot_be_used(tmp_path: Path, content: str, message: str, hint: str) -> None:
+    (tmp_path / "rag.toml").write_text(content)
+    with pytest.raises(SettingsError) as caught:
+        Settings.load()
+    assert message in caught.value.message
+    assert hint in caught.value.hint
+    assert "sk-very-private" not in str(caught.value)
+
+
+def test_a_bad_limit_names_its_variable(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RAG_MAX_COST", "much")
+    with pytest.raises(SettingsError, match=r"'max_cost' can't be set to 'much'.*RAG_MAX_COST"):
+        Settings.load()
+    monkeypatch.delenv("RAG_MAX_COST")
+    monkeypatch.setenv("RAG_MAX_COTS", "1")
+    with pytest.raises(SettingsError, match="did you mean RAG_MAX_COST"):
+        Settings.load()
 
 
 def test_the_file_can_be_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -150,7 +237,9 @@ def test_unknown_names_are_errors_that_name_the_nearest(tmp_path: Path, monkeypa
         Settings.load()
 
 
-@pytest.mark.parametrize("name", ["EMBEDER", "BACKEDN", "MODLE", "MAX_TOKEN", "BASEURL", "TIMEOUTS", "APIKEY"])
+@pytest.mark.parametrize(
+    "name", ["EMBEDER", "EMBEDER_MODEL", "BACKEDN", "MODLE", "MAX_TOKEN", "BASEURL", "TIMEOUTS", "APIKEY"]
+)
 def test_variables_that_are_nearly_settings_are_errors(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     monkeypatch.setenv(f"RAG_{name}", "x")
     with pytest.raises(SettingsError, match="did you mean RAG_"):

@@ -1,24 +1,30 @@
 """Measures a reader on the papers that nothing was trained on.
 
     python -m training.measure --icml icml2024.jsonl --scifact corpus.jsonl [--reader module:Class]
+    python -m training.measure ... --weights teacher.safetensors --mpnet FOLDER
 
-It reads as the product does. ``taken out`` asks answerable questions of their own abstract once whole and once without
-the sentences that answer: no style of a question can tell these apart.
+It reads as the product does; a teacher, which is not exported, as it is trained, and of a long abstract one window.
+``taken out`` asks answerable questions of their own abstract once whole and once without the sentences that answer: no
+style of a question can tell these apart.
 """
 
 from __future__ import annotations
 
 import argparse
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import numpy as np
+import torch
+from torch import Tensor
 
 from rag_assistant.plugins import load_plugin
 from rag_assistant.reader.base import Abstract as Text
-from rag_assistant.reader.base import Reader
-from training.data import SEVERAL, Abstract, Labelled, held_out, load
+from rag_assistant.reader.base import Reader, Reading, Stance
+from training.data import SEVERAL, Abstract, Item, Labelled, held_out, load
+from training.encoding import collate
+from training.model import Encoded
 
 FALSE_REFUSALS = (0.10, 0.15)
 
@@ -31,11 +37,12 @@ def auroc(right: Iterable[float], wrong: Iterable[float]) -> float:
     return float((a[:, None] > b).mean() + 0.5 * (a[:, None] == b).mean())
 
 
-def refused(right: list[float], wrong: list[float], share: float) -> float:
-    """How much of the wrong is refused by the threshold at which this share of the right is."""
+def refused(right: list[float], wrong: list[float], share: float, weights: list[float] | None = None) -> float:
+    """How much of the wrong is refused by the threshold at which this share of the right is, weighed where weights of
+    the right are given."""
     if not right or not wrong:
         return float("nan")
-    threshold = np.quantile(right, share)
+    threshold = np.quantile(right, share, weights=weights, method="inverted_cdf" if weights else "linear")
     return float((np.array(wrong) < threshold).mean())
 
 
@@ -43,6 +50,45 @@ def text(abstract: Abstract, without: frozenset[int] = frozenset()) -> Text:
     """The abstract as the reader takes it, really without some sentences."""
     kept = (sentence for k, sentence in enumerate(abstract.sentences) if k not in without)
     return Text(abstract.title, tuple(kept))
+
+
+class Teacher:
+    """A teacher as something that reads."""
+
+    name = fingerprint = "teacher"
+
+    def __init__(self, weights: Path, mpnet: Path) -> None:
+        from training.train import teacher_of
+
+        self._network = teacher_of(weights, mpnet)
+        self._last: tuple[Text, Encoded] | None = None
+
+    def read(self, question: str, abstracts: Sequence[Text]) -> list[Reading]:
+        """One question against several abstracts."""
+        found = []
+        for abstract in abstracts:
+            whole, each, _ = self._verdict((question,), abstract)
+            sentences = [*each[0].sigmoid().tolist(), *[0.0] * (len(abstract.sentences) - len(each[0]))]
+            found.append(Reading(whole[0].sigmoid().item(), tuple(sentences)))
+        return found
+
+    def judge(self, statements: Sequence[str], abstract: Text) -> list[Stance]:
+        """Several statements against one abstract."""
+        if not statements:
+            return []
+        _, each, stances = self._verdict(tuple(statements), abstract)
+        chances = stances.softmax(-1).tolist()
+        return [Stance(*three, tuple(row.sigmoid().tolist())) for three, row in zip(chances, each, strict=True)]
+
+    def _verdict(self, texts: tuple[str, ...], abstract: Text) -> tuple[Tensor, Tensor, Tensor]:
+        items = [Item(one, "", frozenset()) for one in texts]
+        batch = collate([(Abstract("", abstract.title, abstract.sentences), items)])
+        with torch.no_grad():
+            if self._last is None or self._last[0] != abstract:
+                self._last = abstract, self._network.encode(batch.ids, batch.mask)
+            asked = batch.asked, batch.asked_mask, batch.visible, batch.members
+            whole, sentences, stances = self._network.read(self._last[1], *asked)
+        return whole[0], sentences[0], stances[0]
 
 
 def questions(reader: Reader, papers: list[Labelled]) -> None:
@@ -93,10 +139,13 @@ def main() -> None:
     parser.add_argument("--icml", type=Path, required=True)
     parser.add_argument("--scifact", type=Path, required=True)
     parser.add_argument("--reader", default="trained")
+    parser.add_argument("--weights", type=Path, help="a teacher's, with --mpnet, instead of a reader")
+    parser.add_argument("--mpnet", type=Path, help="the folder of all-mpnet-base-v2")
+    parser.add_argument("--most", type=int, help="measure on so many papers only")
     given = parser.parse_args()
     papers = load(given.icml, given.scifact)
-    kept = [papers[key] for key in sorted(held_out(papers))]
-    reader: Reader = load_plugin("reader", given.reader)()
+    kept = [papers[key] for key in sorted(held_out(papers))][: given.most]
+    reader: Reader = Teacher(given.weights, given.mpnet) if given.weights else load_plugin("reader", given.reader)()
     print(f"{len(kept)} papers")
     questions(reader, kept)
     statements(reader, kept)

@@ -8,6 +8,7 @@ two, and answering reads a second question about a paper much sooner than the fi
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -17,6 +18,7 @@ from safetensors.torch import load_file
 from torch import Tensor, nn
 
 from rag_assistant.reader.tokens import QUESTION_TOKENS
+from rag_assistant.wordpiece import wordpiece
 
 
 class Encoded(NamedTuple):
@@ -37,12 +39,12 @@ class Verdict(NamedTuple):
 
 
 class Layer(nn.Module):
-    def __init__(self, hidden: int, heads: int, inner: int):
+    def __init__(self, hidden: int, heads: int, inner: int, eps: float):
         super().__init__()
         self.heads = heads
         self.query, self.key, self.value, self.out = (nn.Linear(hidden, hidden) for _ in range(4))
         self.up, self.down = nn.Linear(hidden, inner), nn.Linear(inner, hidden)
-        self.attention_norm, self.norm = nn.LayerNorm(hidden, 1e-12), nn.LayerNorm(hidden, 1e-12)
+        self.attention_norm, self.norm = nn.LayerNorm(hidden, eps), nn.LayerNorm(hidden, eps)
         self.drop = nn.Dropout(0.1)
 
     def split(self, x: Tensor) -> Tensor:
@@ -57,18 +59,58 @@ def _head(width: int, out: int) -> nn.Sequential:
     return nn.Sequential(nn.Linear(width, 192), nn.GELU(), nn.Linear(192, out))
 
 
+class Distances(nn.Module):
+    """What attention gains or loses by how far apart two tokens are, learned for buckets of distances (Raffel et al.,
+    JMLR 2020), as MPNet has it."""
+
+    def __init__(self, heads: int, buckets: int = 32, farthest: int = 128):
+        super().__init__()
+        self.heads = heads
+        self.weight = nn.Parameter(torch.zeros(buckets, heads))
+        half = buckets // 2
+        exact = half // 2
+        gaps = torch.arange(512)
+        far = exact + ((gaps.clamp(min=1) / exact).log() / math.log(farthest / exact) * (half - exact)).long()
+        near = torch.where(gaps < exact, gaps, far.clamp(max=half - 1))
+        self.register_buffer("places", torch.cat([(near[1:]).flip(0), near + half]), persistent=False)
+        self.places[511] = 0  # a token to itself counts as neither side
+
+    def forward(self, rows: Tensor, columns: Tensor) -> Tensor:
+        """For positions [r] that attend to positions [c]: [heads, r, c]."""
+        bucket = self.places[columns[None, :] - rows[:, None] + 511]
+        return self.weight[bucket].permute(2, 0, 1)
+
+
 class Reader(nn.Module):
-    def __init__(self, layers: int = 6, hidden: int = 384, heads: int = 12, inner: int = 1536, vocabulary: int = 30522):
+    def __init__(
+        self,
+        layers: int = 6,
+        hidden: int = 384,
+        heads: int = 12,
+        inner: int = 1536,
+        vocabulary: int = 30522,
+        eps: float = 1e-12,
+        distances: bool = False,
+    ):
         super().__init__()
         self.words, self.positions = nn.Embedding(vocabulary, hidden), nn.Embedding(512, hidden)
-        self.types, self.norm = nn.Embedding(2, hidden), nn.LayerNorm(hidden, 1e-12)
-        self.layers = nn.ModuleList(Layer(hidden, heads, inner) for _ in range(layers))
+        self.types, self.norm = nn.Embedding(2, hidden), nn.LayerNorm(hidden, eps)
+        self.layers = nn.ModuleList(Layer(hidden, heads, inner, eps) for _ in range(layers))
+        self.distances = Distances(heads) if distances else None
         self.whole, self.each, self.stance = _head(4 * hidden + 3, 1), _head(4 * hidden + 2, 1), _head(4 * hidden, 3)
 
     def embed(self, ids: Tensor, start: int, kind: int) -> tuple[Tensor, Tensor]:
         words = self.words(ids)
         places = torch.arange(ids.shape[-1], device=ids.device) + start
         return words, self.norm(words + self.positions(places) + self.types.weight[kind])
+
+    def bias(self, hidden: Tensor, rows: Tensor, columns: Tensor) -> Tensor:
+        """What is added to attention from positions ``rows`` to ``columns``: ``hidden``, [b, 1, 1, c] or
+        [b, 1, n, 1, c], and what distances add where the network knows them."""
+        if self.distances is None:
+            return hidden
+        apart = self.distances(rows, columns)
+        return hidden + (apart if hidden.ndim == 4 else apart.unsqueeze(-3))
 
     def encode(self, ids: Tensor, mask: Tensor, start: int = QUESTION_TOKENS, kind: int = 1) -> Encoded:
         """Encodes abstracts: ``ids`` and ``mask`` are [b, t].
@@ -77,7 +119,8 @@ class Reader(nn.Module):
         is encoded as MiniLM does.
         """
         words, x = self.embed(ids, start, kind)
-        bias = ((1 - mask) * -1e4)[:, None, None, :]
+        places = torch.arange(ids.shape[-1]) + start
+        bias = self.bias(((1 - mask) * -1e4)[:, None, None, :], places, places)
         keys, values = [], []
         for layer in self.layers:
             q, k, v = layer.split(layer.query(x)), layer.split(layer.key(x)), layer.split(layer.value(x))
@@ -95,15 +138,17 @@ class Reader(nn.Module):
         """
         _, n, length = ids.shape
         words, y = self.embed(ids, 0, 0)
-        own_bias = ((1 - mask) * -1e4)[:, :, None, None, :]
-        abstract_bias = ((1 - visible) * -1e4)[:, None, :, None, :]
+        places = torch.arange(length)
+        across_places = torch.arange(visible.shape[-1]) + QUESTION_TOKENS
+        own_bias = self.bias(((1 - mask) * -1e4)[:, None, :, None, :], places, places)
+        abstract_bias = self.bias(((1 - visible) * -1e4)[:, None, :, None, :], places, across_places)
         for layer, keys, values in zip(self.layers, seen.keys, seen.values, strict=True):
             q, own_keys, own_values = (layer.split(f(y)) for f in (layer.query, layer.key, layer.value))
             scale = q.shape[-1] ** -0.5
             # One matrix of all questions against the abstract: [b, heads, n * l, t].
             across = q.transpose(1, 2).flatten(2, 3) @ keys.transpose(-1, -2) * scale
             across = across.unflatten(2, (n, length)) + abstract_bias
-            own = (q @ own_keys.transpose(-1, -2) * scale + own_bias).transpose(1, 2)
+            own = (q @ own_keys.transpose(-1, -2) * scale).transpose(1, 2) + own_bias
             weights = torch.cat([across, own], -1).softmax(-1)
             t = keys.shape[-2]
             attended = (weights[..., :t].flatten(2, 3) @ values).unflatten(2, (n, length)).transpose(1, 2)
@@ -153,32 +198,86 @@ def from_minilm(folder: Path) -> Reader:
     """A reader with the pretrained weights of all-MiniLM-L6-v2 and new heads."""
     config = json.loads((folder / "config.json").read_text())
     weights = load_file(folder / "model.safetensors")
-    return _with(Reader(layers=config["num_hidden_layers"]), {k.removeprefix("bert."): v for k, v in weights.items()})
-
-
-def _with(reader: Reader, weights: dict[str, Tensor]) -> Reader:
+    reader = Reader(layers=config["num_hidden_layers"])
     names = {
-        "words": "embeddings.word_embeddings",
-        "positions": "embeddings.position_embeddings",
         "types": "embeddings.token_type_embeddings",
-        "norm": "embeddings.LayerNorm",
-    }
-    parts = {
         "query": "attention.self.query",
         "key": "attention.self.key",
         "value": "attention.self.value",
         "out": "attention.output.dense",
         "attention_norm": "attention.output.LayerNorm",
-        "up": "intermediate.dense",
-        "down": "output.dense",
-        "norm": "output.LayerNorm",
     }
-    for k in range(len(reader.layers)):
-        names |= {f"layers.{k}.{ours}": f"encoder.layer.{k}.{theirs}" for ours, theirs in parts.items()}
+    return _with(reader, {name.removeprefix("bert."): weight for name, weight in weights.items()}, names)
+
+
+def from_mpnet(folder: Path) -> Reader:
+    """A reader with the pretrained weights of all-mpnet-base-v2 and new heads: four times as wide in its parts, twice
+    as deep, and so for teaching only. Its vocabulary is MiniLM's, shifted by four, with marks of its own."""
+    weights = load_file(folder / "model.safetensors")
+    reader = Reader(layers=12, hidden=768, inner=3072, eps=1e-5, distances=True)
+    words = "embeddings.word_embeddings.weight"
+    rows = torch.arange(30522) + 4
+    for marks, row in (("[PAD]", 1), ("[UNK]", 3), ("[CLS]", 0), ("[SEP]", 2)):
+        rows[wordpiece().token_to_id(marks)] = row
+    weights[words] = weights[words][rows]
+    weights["embeddings.position_embeddings.weight"] = weights["embeddings.position_embeddings.weight"][2:]
+    names = {
+        "distances": "encoder.relative_attention_bias",
+        "query": "attention.attn.q",
+        "key": "attention.attn.k",
+        "value": "attention.attn.v",
+        "out": "attention.attn.o",
+        "attention_norm": "attention.LayerNorm",
+    }
+    reader = _with(reader, weights, names)
+    reader.types.weight.data.zero_()
+    return reader
+
+
+def _with(reader: Reader, weights: dict[str, Tensor], names: dict[str, str]) -> Reader:
+    """The reader with weights by the names that they have in the pretrained network."""
+    names = {
+        "words": "embeddings.word_embeddings",
+        "positions": "embeddings.position_embeddings",
+        "norm": "embeddings.LayerNorm",
+        **{ours: theirs for ours, theirs in names.items() if theirs.startswith(("embeddings", "encoder"))},
+    } | {
+        f"layers.{k}.{ours}": f"encoder.layer.{k}.{theirs}"
+        for k in range(len(reader.layers))
+        for ours, theirs in {
+            **{ours: theirs for ours, theirs in names.items() if theirs.startswith("attention")},
+            "up": "intermediate.dense",
+            "down": "output.dense",
+            "norm": "output.LayerNorm",
+        }.items()
+    }
     state = reader.state_dict()
     for ours, theirs in names.items():
         for end in ("weight", "bias"):
             if f"{ours}.{end}" in state:
                 state[f"{ours}.{end}"] = weights[f"{theirs}.{end}"].float()
     reader.load_state_dict(state)
+    return reader
+
+
+class LowRank(nn.Module):
+    """A frozen matrix and a learned one of low rank beside it (LoRA, Hu et al., ICLR 2022): few weights to keep."""
+
+    def __init__(self, plain: nn.Linear, rank: int):
+        super().__init__()
+        self.plain = plain.requires_grad_(False)
+        self.down = nn.Parameter(torch.randn(rank, plain.in_features) / plain.in_features**0.5)
+        self.up = nn.Parameter(torch.zeros(plain.out_features, rank))
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.plain(x) + (x @ self.down.T) @ self.up.T
+
+
+def adapted(reader: Reader, rank: int = 32) -> Reader:
+    """The reader with only its heads, norms and a matrix of low rank beside each of its own left to learn."""
+    for name, weight in reader.named_parameters():
+        weight.requires_grad_("norm" in name or name.startswith(("whole", "each", "stance", "types", "distances")))
+    for layer in reader.layers:
+        for name in ("query", "key", "value", "out", "up", "down"):
+            setattr(layer, name, LowRank(getattr(layer, name), rank))
     return reader

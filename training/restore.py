@@ -1,6 +1,7 @@
-"""The weights in a reader.onnx, to go on training from where nothing else of a run was kept.
+"""Weights that come back as they were rounded.
 
-They come back as they were rounded: of seven bits a channel, which moves a logit by about a tenth.
+Those in a reader.onnx, to go on training from where nothing else of a run was kept, are of seven bits a channel, which
+moves a logit by about a tenth; those of a teacher of eight bits a row.
 """
 
 from __future__ import annotations
@@ -13,6 +14,28 @@ import torch
 from torch import Tensor
 
 from training.model import Reader
+
+
+def rounded(weights: dict[str, Tensor]) -> dict[str, Tensor]:
+    """Weights to be kept: matrices in eight bits with a scale a row, all else as it is."""
+    kept = {}
+    for name, weight in weights.items():
+        if weight.ndim < 2:
+            kept[name] = weight
+            continue
+        scale = weight.abs().amax(-1, keepdim=True).clamp(min=1e-12) / 127
+        kept[name], kept[f"{name}.scale"] = (weight / scale).round().to(torch.int8), scale
+    return kept
+
+
+def unrounded(kept: dict[str, Tensor]) -> dict[str, Tensor]:
+    """What ``rounded`` was given, or nearly."""
+    scales = {name.removesuffix(".scale") for name in kept if name.endswith(".scale")}
+    return {
+        name: weight.float() * kept[f"{name}.scale"] if name in scales else weight
+        for name, weight in kept.items()
+        if not name.endswith(".scale")
+    }
 
 
 def restored(path: Path) -> dict[str, Tensor]:

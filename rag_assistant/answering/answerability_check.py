@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterator, Sequence
 
 from rag_assistant.drafts import Draft, Label, Refusal
 from rag_assistant.evidence.answerability import judge, matches_by_words
-from rag_assistant.evidence.base import Evidence, heaviest
+from rag_assistant.evidence.base import QuestionEvidence, heaviest
 from rag_assistant.evidence.sentence_choice import smallest_set
 from rag_assistant.grounding.stems import stem
 from rag_assistant.questions.form import QuestionForm, is_content
@@ -40,7 +40,7 @@ def says_nothing(form: QuestionForm, statements: Sequence[Statement]) -> bool:
     return all(_stems(_MARKER.sub("", statement.text)) <= asked for statement in held)
 
 
-def answering_sentences(evidence: Evidence, cited: Collection[str], told: str) -> Iterator[Draft]:
+def answering_sentences(evidence: QuestionEvidence, cited: Collection[str], told: str) -> Iterator[Draft]:
     """The sentences of the first cited paper that answer, as the backend without a model would choose them, without
     those that are told already."""
     for place, paper in enumerate(evidence.papers):
@@ -52,7 +52,7 @@ def answering_sentences(evidence: Evidence, cited: Collection[str], told: str) -
             return
 
 
-def withheld(form: QuestionForm, evidence: Evidence, cited: Collection[str]) -> Refusal | None:
+def withheld(form: QuestionForm, evidence: QuestionEvidence, cited: Collection[str]) -> Refusal | None:
     """The refusal that takes the place of a model's answer; ``None`` where the answer stands.
 
     Args:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from rag_assistant.drafts import Draft, Frame, Label, Missing, Notice, Piece
 from rag_assistant.evidence.answerability import is_near, matches_by_words
-from rag_assistant.evidence.base import CLOSE, Evidence
+from rag_assistant.evidence.base import CLOSE, QuestionEvidence
 from rag_assistant.evidence.comparison_subjects import (
     best_for_subject,
     names_subject,
@@ -39,7 +39,7 @@ class Written:
     """
 
     form: QuestionForm
-    evidence: Evidence
+    evidence: QuestionEvidence
     statements: Sequence[Statement]
     citations: Sequence[Citation]
     missing: Sequence[str]
@@ -113,13 +113,13 @@ def contradicted(written: Written) -> Iterator[Piece]:
             return
 
 
-def _others(evidence: Evidence, label: Label) -> Iterator[Label]:
+def _others(evidence: QuestionEvidence, label: Label) -> Iterator[Label]:
     for place, paper in enumerate(evidence.papers):
         if place != label.paper and (matches_by_words(paper) or is_near(paper)):
             yield from (Label(place, at) for at, sentence in enumerate(paper.sentences) if not sentence.orders)
 
 
-def _text(evidence: Evidence, label: Label) -> str:
+def _text(evidence: QuestionEvidence, label: Label) -> str:
     return evidence.papers[label.paper].sentences[label.sentence or 0].passage.text
 
 

@@ -3,29 +3,27 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from rag_assistant.answering.snapshots import Snapshots
 from rag_assistant.embedders.base import Embedder
 from rag_assistant.index.build import IndexSummary, build_index, held, preview, remove
-from rag_assistant.loaders import LoadReport, load_papers
+from rag_assistant.loaders import LoadReport, OnProgress, load_papers
 from rag_assistant.types import Filters, Paper
 
 if TYPE_CHECKING:
     from rag_assistant.settings import Settings
 
 PathLike = str | os.PathLike[str]
-Progress = Callable[[str, int, int], None]
-"""Called with a stage's name, how much of it is done, and of how much."""
 
 
 class Library:
     """What an assistant does with papers besides answering."""
 
     def __init__(
-        self, settings: Settings, embedder: Embedder, snapshots: Snapshots, progress: Progress | None = None
+        self, settings: Settings, embedder: Embedder, snapshots: Snapshots, progress: OnProgress | None = None
     ) -> None:
         self._settings = settings
         self._embedder = embedder
@@ -100,7 +98,7 @@ class Library:
         self, paths: PathLike | Sequence[PathLike], add: bool, merge: bool, columns: Mapping[str, str] | None
     ) -> LoadReport:
         known = held(self._settings.index_path) if add else ()
-        return load_papers(_as_list(paths), merge=merge, columns=columns, known=known)
+        return load_papers(_as_list(paths), merge=merge, columns=columns, known=known, progress=self._progress)
 
 
 def _as_list(paths: PathLike | Sequence[PathLike]) -> list[PathLike]:

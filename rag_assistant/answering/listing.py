@@ -16,7 +16,7 @@ from rag_assistant.errors import (
     BackendProtocolError,
 )
 from rag_assistant.evidence.answerability import is_near, matches_by_words
-from rag_assistant.evidence.base import Evidence, heaviest
+from rag_assistant.evidence.base import QuestionEvidence, heaviest
 from rag_assistant.types import PromptInfo, StageEvent
 from rag_assistant.writers.base import Backend, Prompt
 from rag_assistant.writers.extractive import SIZES
@@ -169,7 +169,7 @@ def _size(packed: Packed) -> int:
 
 def candidates(prompt: Prompt) -> list[int]:
     """The positions of the papers that a list is made of: those on the topic, the most promising first."""
-    evidence: Evidence = prompt.evidence
+    evidence: QuestionEvidence = prompt.evidence
     return [
         at
         for at, paper in enumerate(evidence.papers)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from rag_assistant.conversation import RewrittenQuestion
 from rag_assistant.drafts import Refusal
 from rag_assistant.evidence.answerability import judge
-from rag_assistant.evidence.base import Evidence, heaviest
+from rag_assistant.evidence.base import QuestionEvidence, heaviest
 from rag_assistant.questions.form import QuestionForm, says_thanks
 from rag_assistant.questions.language import is_english
 from rag_assistant.questions.names import unknown_names
@@ -19,7 +19,12 @@ QUOTES_ONLY = (
 
 
 def precheck(
-    form: QuestionForm, alone: RewrittenQuestion, evidence: Evidence, occurs: Callable[[str], bool], *, model: bool
+    form: QuestionForm,
+    alone: RewrittenQuestion,
+    evidence: QuestionEvidence,
+    occurs: Callable[[str], bool],
+    *,
+    model: bool,
 ) -> Refusal | None:
     """What no backend needs to be asked about: an empty question, a greeting, no paper in reach, none on the topic, and
     a name that no paper has.

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 
 from rag_assistant.answering.writing import Attempt
 from rag_assistant.drafts import Refusal
-from rag_assistant.evidence.base import Evidence, heaviest
+from rag_assistant.evidence.base import QuestionEvidence, heaviest
 from rag_assistant.evidence.sentence_choice import ranked
 from rag_assistant.grounding.ground import Grounder
 from rag_assistant.grounding.refusals import refusal_text
@@ -42,8 +42,8 @@ class AnswerRecord:
     backend: Backend
     fallback: Backend | None
     notices: list[str] = field(default_factory=list)
-    grounder: Grounder = field(default_factory=lambda: Grounder(Evidence((), (), 0)))
-    evidences: list[Evidence] = field(default_factory=list)
+    grounder: Grounder = field(default_factory=lambda: Grounder(QuestionEvidence((), (), 0)))
+    evidences: list[QuestionEvidence] = field(default_factory=list)
     confidences: list[float] = field(default_factory=list)
     standalone: list[str] = field(default_factory=list)
     refusals: list[tuple[str, Refusal]] = field(default_factory=list)
@@ -154,13 +154,13 @@ class AnswerRecord:
                     hits.setdefault(hit.paper.id, hit)
         return tuple(replace(hit, rank=rank) for rank, hit in enumerate(hits.values(), start=1))
 
-    def refusal_text(self, refusal: Refusal, evidence: Evidence) -> str:
+    def refusal_text(self, refusal: Refusal, evidence: QuestionEvidence) -> str:
         """A refusal in words, with the nearest of what was found."""
         nearest = tuple(paper.hit.paper for paper in evidence.papers[:NEAREST] if paper.hit.passage.text)
         return refusal_text(refusal, nearest, evidence.considered)
 
 
-def closest_words(evidence: Evidence) -> Excerpt | None:
+def closest_words(evidence: QuestionEvidence) -> Excerpt | None:
     """The sentence of the best paper that comes closest to answering; ``None`` where none was found."""
     if not evidence.papers or not evidence.papers[0].sentences:
         return None

@@ -28,7 +28,7 @@ from rag_assistant.conversation import RewrittenQuestion, stand_alone
 from rag_assistant.drafts import Frame, Notice, Piece, Refusal, Withdrawn
 from rag_assistant.errors import BackendContextTooLong, BackendError, BackendFiltered
 from rag_assistant.evidence.answerability import confidence
-from rag_assistant.evidence.base import Evidence
+from rag_assistant.evidence.base import QuestionEvidence
 from rag_assistant.grounding.ground import Grounder
 from rag_assistant.grounding.injection import without_instructions
 from rag_assistant.models.budget import BudgetLedger
@@ -77,7 +77,7 @@ class QuestionRun:
     _record: AnswerRecord = field(init=False)
     _writers: Writers = field(init=False)
     _model: GenerativeWriter | None = field(init=False)
-    _before: Grounder = field(default_factory=lambda: Grounder(Evidence((), (), 0)))
+    _before: Grounder = field(default_factory=lambda: Grounder(QuestionEvidence((), (), 0)))
     _streamed: StreamedText = field(default_factory=StreamedText)
     _refused: int = 0
     _long: bool = False
@@ -139,7 +139,7 @@ class QuestionRun:
         if event is not None:
             yield event
 
-    def _start_over(self, evidence: Evidence) -> None:
+    def _start_over(self, evidence: QuestionEvidence) -> None:
         """Forgets what the attempt under way has brought, but for what it took. Where some of it was text, no further
         text is told before the final event replaces it."""
         del self._record.refusals[self._refused :]
@@ -181,7 +181,7 @@ class QuestionRun:
         yield from self._complete(prompt, made)
         self._record.count(made)
 
-    def _search(self, alone: RewrittenQuestion) -> tuple[QuestionForm, Evidence]:
+    def _search(self, alone: RewrittenQuestion) -> tuple[QuestionForm, QuestionEvidence]:
         """What is asked for and what was found for it; what there is to say of that is noted."""
         filters = excluding(self.retriever, alone, self.filters)
         with self._record.timed("searching"):

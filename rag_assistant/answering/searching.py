@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from rag_assistant.conversation import RewrittenQuestion, stand_alone
 from rag_assistant.evidence.answerability import judge
-from rag_assistant.evidence.base import Corrections, Evidence
+from rag_assistant.evidence.base import Corrections, QuestionEvidence
 from rag_assistant.evidence.comparison_subjects import names_subject, subjects_of
 from rag_assistant.questions.form import (
     BIBLIOGRAPHY_WORDS,
@@ -61,10 +61,10 @@ def excluding(retriever: Retriever, alone: RewrittenQuestion, filters: Filters |
 
 def search(
     retriever: Retriever, form: QuestionForm, alone: RewrittenQuestion, k: int, filters: Filters | None
-) -> Evidence:
+) -> QuestionEvidence:
     """What is found for a question: of a list all that may be on the topic, else the ``k`` best papers."""
     if form.kind in ("empty", "greeting") or alone.unresolved:
-        return Evidence((), (), len(retriever.papers(filters)))
+        return QuestionEvidence((), (), len(retriever.papers(filters)))
     if form.field in ("papers_by", "records"):
         return retriever.records(filters)
     if form.field == "similar":
@@ -81,13 +81,13 @@ def search(
         in_reach = {paper.id for paper in retriever.papers(filters)}
         focus = tuple(paper_id for paper_id in alone.focus if paper_id in in_reach)
         if not focus:  # the paper that is meant is not among those that may be asked
-            return Evidence((), (), 0)
+            return QuestionEvidence((), (), 0)
         narrowed = replace(filters or Filters(), ids=focus)
         return replace(retriever.retrieve(query, k=k, filters=narrowed), considered=len(in_reach))
     return retriever.retrieve(query, k=len(retriever.all_papers) if scan else k, filters=filters, scan=scan)
 
 
-def _similar(retriever: Retriever, paper_id: str, k: int, filters: Filters | None) -> Evidence:
+def _similar(retriever: Retriever, paper_id: str, k: int, filters: Filters | None) -> QuestionEvidence:
     """The papers nearest to one, itself first."""
     papers = {paper.id: paper for paper in retriever.all_papers}
     paper = papers[paper_id]
@@ -109,8 +109,12 @@ def fitting(retriever: Retriever, records: RecordQuery, filters: Filters | None)
 
 
 def with_each_subject(
-    retriever: Retriever, form: QuestionForm, alone: RewrittenQuestion, evidence: Evidence, filters: Filters | None
-) -> Evidence:
+    retriever: Retriever,
+    form: QuestionForm,
+    alone: RewrittenQuestion,
+    evidence: QuestionEvidence,
+    filters: Filters | None,
+) -> QuestionEvidence:
     """The evidence, and behind it the best paper on each thing that the question names and no paper found does."""
     if alone.only_focus:
         return evidence

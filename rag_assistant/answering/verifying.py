@@ -65,7 +65,7 @@ def verify(
 
 
 @dataclass(frozen=True, slots=True)
-class _Judged:
+class _JudgedPaper:
     """A paper with what the reader makes of the claim and the sentences that it read."""
 
     paper: Paper
@@ -85,7 +85,7 @@ class _Judged:
         return tuple(Quote(passage.text, passage.start, passage.end) for passage in passages)
 
 
-def _judged(reader: Reader, claim: str, found: PaperEvidence) -> _Judged | None:
+def _judged(reader: Reader, claim: str, found: PaperEvidence) -> _JudgedPaper | None:
     """``None`` for an abstract without a sentence that may be evidence."""
     sentences = tuple(sentence for sentence in found.sentences if not sentence.orders)
     if not sentences:
@@ -95,9 +95,9 @@ def _judged(reader: Reader, claim: str, found: PaperEvidence) -> _Judged | None:
     claim = spelt_as(claim, abstract.text)
     same = tuple(float(_bare(text) == _bare(claim)) for text in texts)
     if any(same):
-        return _Judged(found.hit.paper, sentences, Stance(1.0, 0.0, 0.0, same))
+        return _JudgedPaper(found.hit.paper, sentences, Stance(1.0, 0.0, 0.0, same))
     [stance] = reader.judge([claim], abstract)
-    return _Judged(found.hit.paper, sentences, stance)
+    return _JudgedPaper(found.hit.paper, sentences, stance)
 
 
 def _bare(text: str) -> str:

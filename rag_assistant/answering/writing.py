@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from rag_assistant.answering.calls import Call, Take, of_model, of_writer
 from rag_assistant.errors import BackendContextTooLong, BackendError
-from rag_assistant.evidence.base import Evidence
+from rag_assistant.evidence.base import QuestionEvidence
 from rag_assistant.models.budget import BudgetLedger
 from rag_assistant.types import PromptInfo
 from rag_assistant.writers.base import Backend, Prompt
@@ -30,7 +30,7 @@ class Attempt:
     """
 
     call: Call
-    evidence: Evidence
+    evidence: QuestionEvidence
     info: PromptInfo | None = None
     notice: str = ""
     fell_back: bool = False
@@ -76,7 +76,7 @@ class Writers:
         return Attempt(call, prompt.evidence, notice=without_model(why), fell_back=True)
 
     def written(
-        self, prompt: Prompt, start_over: Callable[[Evidence], None], keeps: Callable[[BackendError], bool]
+        self, prompt: Prompt, start_over: Callable[[QuestionEvidence], None], keeps: Callable[[BackendError], bool]
     ) -> Generator[Call, None, Attempt]:
         """Asks until one attempt succeeds, which is returned.
 

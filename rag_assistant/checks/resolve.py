@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import inspect
 from typing import Any
 
 from rag_assistant.checks.base import Check
 from rag_assistant.errors import PluginError
-from rag_assistant.plugins import load_plugin
+from rag_assistant.plugins import load_plugin, parameters_of
 from rag_assistant.settings import Settings
 from rag_assistant.writers.base import Backend
 
@@ -23,10 +22,7 @@ def resolve_check(chosen: str | object, settings: Settings, backend: Backend) ->
     made: Any = chosen
     if isinstance(chosen, str):
         factory = load_plugin("check", chosen)
-        try:
-            taken = inspect.signature(factory).parameters
-        except (TypeError, ValueError):  # what is no function or class, or hides its parameters
-            taken = {}  # type: ignore[assignment]
+        taken = parameters_of(factory)
         given = {"settings": settings, "backend": backend}
         made = factory(**{name: value for name, value in given.items() if name in taken})
     if not isinstance(made, Check):

@@ -9,6 +9,7 @@ import os
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
+from itertools import pairwise
 from pathlib import Path
 
 from rag_assistant.cli.state import State, say
@@ -37,7 +38,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         from rag_assistant.cli.app import app
 
-        code = app(args=argv, prog_name="rag-assistant", standalone_mode=False, obj=state)
+        code = app(args=_as_switch(argv), prog_name="rag-assistant", standalone_mode=False, obj=state)
     except KeyboardInterrupt:
         code = INTERRUPTED
     except Exception as error:
@@ -45,6 +46,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     if code == INTERRUPTED:
         say("interrupted")
     return code if isinstance(code, int) else 0
+
+
+def _as_switch(argv: Sequence[str] | None) -> Sequence[str] | None:
+    """``--fallback extractive``, as it once had to be said, as the switch ``--fallback``."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    kept = [word for before, word in pairwise(("", *words)) if (before, word) != ("--fallback", "extractive")]
+    kept = ["--fallback" if word == "--fallback=extractive" else word for word in kept]
+    return argv if kept == words else kept  # of None Typer makes more: it expands patterns on Windows
 
 
 def _failed(error: Exception, state: State) -> int:

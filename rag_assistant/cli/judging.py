@@ -33,10 +33,10 @@ def judge(
     json: o.Json = False,
 ) -> None:
     """Let a model judge the answers of a run: parts told, contradictions, false premises. It never gates."""
-    from rag_assistant.cli.reports import emit_markdown
+    from rag_assistant.cli.reports import emit_report
     from rag_assistant.evals import load_run
     from rag_assistant.evals.judging import agreements, judge_run
-    from rag_assistant.evals.judging.report import render_judgement
+    from rag_assistant.evals.judging.report import judgement_parts
     from rag_assistant.evals.model import Model
 
     loaded = load_run(run)
@@ -58,7 +58,7 @@ def judge(
     if json:
         emit_json({**asdict(judgement), "agreements": [asdict(found) for found in agreements(judgement)]})
     else:
-        emit_markdown(render_judgement(judgement))
+        emit_report(judgement_parts(judgement))
 
 
 def _cache() -> Path:

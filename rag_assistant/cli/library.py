@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from rag_assistant.settings import Settings
 
 _IDS_SHOWN = 8
-_MERGES_SHOWN = 5
+_LINES = 10
+"""Of what is skipped, and of notes; with these all of a run stays on one screen."""
 
 
 @command
@@ -32,12 +33,18 @@ def index(
     paths: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="PATH", help="Files, folders or web addresses of papers; none means the bundled corpus."
+            metavar="PATH",
+            help="Files, folders or web addresses of papers, a Zotero library, or arxiv:ID, doi:DOI, "
+            "openreview:VENUE/YEAR; none means the bundled corpus.",
         ),
     ] = None,
     add: Annotated[bool, typer.Option("--add", help="Keep the papers that are there.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would change and change nothing.")] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Drop papers without asking.")] = False,
+    out: Annotated[
+        Path | None,
+        typer.Option("--report", metavar="FILE", help="Write all that was read, changed, merged and skipped there."),
+    ] = None,
     columns: Annotated[
         list[str] | None,
         typer.Option("--map", metavar="FIELD=COLUMN", help="What a table calls a field, e.g. abstract=Summary."),
@@ -58,17 +65,14 @@ def index(
 
     read = _Reading(paths, not no_merge, _columns(columns or ()), allow_private)
     summary, report = _indexed(state, flags.settings(), read, add=add, dry_run=dry_run, yes=yes)
-    for text in grouped(report.problems):
-        say(f"skipped: {text}")
-    apart = [note for note in report.notes if note not in set(report.merged)]
-    for text in (*grouped(apart), *summary.problems, *summary.notices):
-        state.note(text)
-    for problem in report.merged[:_MERGES_SHOWN]:
-        state.note(str(problem))
-    if len(report.merged) > _MERGES_SHOWN:
-        state.note(
-            f"{len(report.merged) - _MERGES_SHOWN:,} more records are of papers that are there; --json lists them"
-        )
+    merged = set(report.merged)
+    _tell([f"skipped: {line}" for line in grouped(report.problems)], say)
+    notes = grouped(note for note in report.notes if note not in merged)
+    _tell([*notes, *summary.problems, *summary.notices], state.note)
+    if out is not None:
+        from rag_assistant.evals.folder import write_whole
+
+        write_whole(out, report_text(summary, report, dry_run=dry_run), hint="--report FILE names another")
     if json:
         emit_json(summary_dict(summary, report, dry_run=dry_run))
     else:
@@ -112,23 +116,29 @@ def papers(
 
 def summary_text(summary: IndexSummary, report: LoadReport, *, dry_run: bool = False) -> str:
     """What an indexing did, or would do, in a few lines."""
-    changes = [
-        _change("would add" if dry_run else "added", summary.added),
-        _change("would change" if dry_run else "changed", summary.changed),
-        _change("would drop" if dry_run else "dropped", summary.removed),
-    ]
-    told = [change for change in changes if change] or ["nothing to change" if dry_run else "nothing changed"]
-    counted = ((report.problems, "skipped"), (report.merged, "merged"), (report.without_abstract, "without abstract"))
-    problems = "".join(f", {len(found):,} {what}" for found, what in counted if found)
+    changes = [_change(verb, ids) for verb, ids in _changes(summary, dry_run).items() if ids]
+    told = [_read(report), *(changes or ["nothing to change" if dry_run else "nothing changed"])]
     if dry_run:
-        return "\n".join([*told, f"{_count(summary.papers, 'paper')} then{problems}"])
+        return "\n".join([*told, f"{_count(summary.papers, 'paper')} then"])
     counts = f"{_count(summary.papers, 'paper')}, {_count(summary.passages, 'passage')}"
-    return "\n".join(
-        [
-            *told,
-            f"{counts}, {summary.embedded} embedded{problems}, {summary.seconds:.1f} s: {summary.path}",
-        ]
-    )
+    return "\n".join([*told, f"{counts}, {summary.embedded} embedded, {summary.seconds:.1f} s: {summary.path}"])
+
+
+def report_text(summary: IndexSummary, report: LoadReport, *, dry_run: bool = False) -> str:
+    """The same with every file, paper and problem on a line of its own."""
+    merged = set(report.merged)
+    parts = {
+        "read": _names(report),
+        **_changes(summary, dry_run),
+        "merged": [*map(str, report.merged)],
+        "without abstract": [f"{paper.source}: {paper.id}" for paper in report.without_abstract],
+        "skipped": [*map(str, report.problems)],
+        "notes": [*(str(note) for note in report.notes if note not in merged), *summary.problems, *summary.notices],
+    }
+    lines = [summary_text(summary, report, dry_run=dry_run)]
+    for name, told in parts.items():
+        lines += ["", f"{name}: {len(told):,}", *(f"  {one_line(one)}" for one in told)]
+    return "\n".join([*lines, ""])
 
 
 def summary_dict(summary: IndexSummary, report: LoadReport, *, dry_run: bool = False) -> dict[str, Any]:
@@ -142,9 +152,10 @@ def summary_dict(summary: IndexSummary, report: LoadReport, *, dry_run: bool = F
         "papers": summary.papers,
         "passages": summary.passages,
         "embedded": summary.embedded,
+        "read": _names(report),
+        "merged": [*map(str, report.merged)],
+        "without_abstract": len(report.without_abstract),
         "skipped": [asdict(problem) for problem in report.problems],
-        "merged": [asdict(problem) for problem in report.merged],
-        "without_abstract": [paper.id for paper in report.without_abstract],
         "notes": [*map(str, report.notes), *summary.problems, *summary.notices],
         "seconds": round(summary.seconds, 3),
         "path": str(summary.path),
@@ -181,15 +192,17 @@ def _indexed(
     from rag_assistant.index.build import build_index, held, preview, would_drop
     from rag_assistant.loaders import load_papers
 
-    embedder = resolve_embedder(settings.embedder)
+    embedder = resolve_embedder(settings.embedder, model=settings.embedder_model)
     chosen = read.paths or settings.corpus
-    report = load_papers(
-        chosen or bundled("corpus"),
-        merge=read.merge,
-        columns=read.columns,
-        known=held(settings.index_path) if add else (),
-        allow_private=read.allow_private,
-    )
+    with reporting(state) as progress:
+        report = load_papers(
+            chosen or bundled("corpus"),
+            merge=read.merge,
+            columns=read.columns,
+            known=held(settings.index_path) if add else (),
+            allow_private=read.allow_private,
+            progress=progress,
+        )
     if dry_run:
         return preview(settings.index_path, report.papers, embedder, add=add), report
     if report.papers and not add and not yes:
@@ -225,8 +238,45 @@ def _count(number: int, noun: str) -> str:
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
+def _read(report: LoadReport) -> str:
+    """What was read and what came of it."""
+    places = [_count(len(report.files), "file")] if report.files else []
+    places += [_count(len(report.sources), "request")] if report.sources else []
+    counts = [_count(len(report.papers), "paper")]
+    if report.merged:
+        counts.append(f"{len(report.merged):,} merged")
+    if report.without_abstract:
+        counts.append(f"{len(report.without_abstract):,} without abstract")
+    if report.problems:
+        counts.append(f"{len(report.problems):,} skipped")
+    fields = sum(note.left_out for note in report.notes)
+    if fields:
+        counts.append(f"{_count(fields, 'field')} left out")
+    return f"read {' and '.join(places)}: {', '.join(counts)}"
+
+
+def _names(report: LoadReport) -> list[str]:
+    from rag_assistant.loaders.base import display
+
+    return [*map(display, report.files), *report.sources]
+
+
+def _changes(summary: IndexSummary, dry_run: bool) -> dict[str, tuple[str, ...]]:
+    return {
+        "would add" if dry_run else "added": summary.added,
+        "would change" if dry_run else "changed": summary.changed,
+        "would drop" if dry_run else "dropped": summary.removed,
+    }
+
+
 def _change(verb: str, ids: tuple[str, ...]) -> str:
-    if not ids:
-        return ""
     more = f" and {len(ids) - _IDS_SHOWN} more" if len(ids) > _IDS_SHOWN else ""
     return f"{verb} {len(ids)}: {', '.join(ids[:_IDS_SHOWN])}{more}"
+
+
+def _tell(lines: list[str], tell: Callable[[str], None]) -> None:
+    """As many lines as leave room for the rest of the screen."""
+    for line in lines[:_LINES]:
+        tell(line)
+    if len(lines) > _LINES:
+        say(f"and {len(lines) - _LINES:,} more; --report FILE keeps all")

@@ -65,6 +65,10 @@ class EmbedderOptions(SettingsOptions):
     embedder: Annotated[
         str | None, typer.Option("--embedder", metavar="NAME", help="What makes vectors.", show_default="minilm")
     ] = None
+    embedder_model: Annotated[
+        str | None,
+        typer.Option("--embedder-model", metavar="NAME", help="Its model, as it names it.", show_default="its own"),
+    ] = None
     lock_timeout: Annotated[
         float | None,
         typer.Option(
@@ -118,8 +122,8 @@ class AnswerOptions(IndexOptions):
         typer.Option("--max-cost", metavar="DOLLARS", help="What an answer may cost.", show_default="no limit"),
     ] = None
     fallback: Annotated[
-        str | None,
-        typer.Option("--fallback", metavar="NAME", help="What answers if the model fails: extractive."),
+        bool | None,
+        typer.Option("--fallback/--no-fallback", help="Whether the abstracts answer if the model fails."),
     ] = None
     reader: Annotated[
         str | None,

@@ -1,4 +1,4 @@
-"""``python -m rag_assistant.cli.probe INDEX EMBEDDER``: opens an index without mending it and asks it one thing.
+"""``python -m rag_assistant.cli.probe INDEX EMBEDDER [MODEL]``: opens an index without mending it and asks one thing.
 
 ``doctor`` runs this as a process of its own, since a damaged store may crash or hang the process that reads it.
 """
@@ -11,13 +11,13 @@ import sys
 from rag_assistant.errors import IndexMissing, RagError
 
 
-def probe(path: str, embedder_name: str) -> dict[str, str]:
+def probe(path: str, embedder: str, model: str | None = None) -> dict[str, str]:
     """What was found, as ``status``, ``detail`` and ``hint``."""
     from rag_assistant.embedders.resolve import resolve_embedder
     from rag_assistant.index.open import open_index
 
     try:
-        with open_index(path, resolve_embedder(embedder_name), repair=False) as opened:
+        with open_index(path, resolve_embedder(embedder, model=model), repair=False) as opened:
             known = next(iter(opened.papers))
             vector = opened.encoded_windows(known)[0].vector
             found = [passage.paper_id for passage, _ in opened.search_vectors(vector, min(10, len(opened.windows)))]
@@ -36,4 +36,4 @@ def probe(path: str, embedder_name: str) -> dict[str, str]:
 
 
 if __name__ == "__main__":
-    print(json.dumps(probe(*sys.argv[1:3])))  # noqa: T201
+    print(json.dumps(probe(*sys.argv[1:])))  # noqa: T201

@@ -30,8 +30,9 @@ def show(
     """Show the report of a run: every score with its interval in both splits, and what went wrong."""
     if json and markdown:
         raise InputError("Only one of --json and --markdown can be given.", hint="leave the other out")
-    from rag_assistant.cli.reports import emit_markdown, run_dict
-    from rag_assistant.evals import load_run, render_report
+    from rag_assistant.cli.reports import emit_report, run_dict
+    from rag_assistant.evals import load_run
+    from rag_assistant.evals.report import report_parts
 
     loaded = load_run(run)
     if json:
@@ -41,7 +42,7 @@ def show(
 
         emit(headline_table(loaded))
     else:
-        emit_markdown(render_report(loaded))
+        emit_report(report_parts(loaded))
 
 
 @command
@@ -61,17 +62,20 @@ def report(
     ] = None,
 ) -> None:
     """Report one run, or several side by side: Markdown, or with --html a page with every failure, to filter."""
-    from rag_assistant.evals import load_run, render_page, render_report
+    from rag_assistant.evals import load_run, render_page
     from rag_assistant.evals.folder import write_whole
+    from rag_assistant.evals.markdown import markdown
+    from rag_assistant.evals.report import report_parts
 
     loaded = [load_run(path) for path in runs]
     if not html:
-        text = "\n".join(render_report(run) for run in loaded)
+        parts = (part for run in loaded for part in report_parts(run))
         if out is None:
-            from rag_assistant.cli.reports import emit_markdown
+            from rag_assistant.cli.reports import emit_report
 
-            emit_markdown(text)
+            emit_report(parts)
             return
+        text = markdown(parts)
     else:
         out = out or _beside(loaded[0])
         text = render_page(loaded, _names(runs), gold_of(state, loaded, questions))
@@ -120,14 +124,15 @@ def diff(
     json: o.Json = False,
 ) -> None:
     """Compare two runs question by question: what got better, what got worse, and whether chance explains it."""
-    from rag_assistant.cli.reports import emit_markdown
-    from rag_assistant.evals import compare_runs, load_run, render_diff
+    from rag_assistant.cli.reports import emit_report
+    from rag_assistant.evals import compare_runs, load_run
+    from rag_assistant.evals.diff_report import diff_parts
 
     result = compare_runs(load_run(before), load_run(after))
     if json:
         emit_json({"regressed": result.regressed, **asdict(result)})
     else:
-        emit_markdown(render_diff(result))
+        emit_report(diff_parts(result))
     if fail_on_regression and result.regressed:
         raise InputError(f"{after} is a regression: {result.regressions[0]}", hint="the comparison says what got worse")
     if same_questions and result.left_out:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +11,7 @@ from rag_assistant.cli.state import emit, is_terminal
 
 if TYPE_CHECKING:
     from rag_assistant.evals import Run
+    from rag_assistant.evals.markdown import Part
 
 
 def headline(run: Run, seconds: float) -> str:
@@ -58,14 +59,16 @@ def run_dict(run: Run) -> dict[str, Any]:
     }
 
 
-def emit_markdown(text: str) -> None:
-    """Writes a report as it is, or drawn where a person reads it."""
+def emit_report(parts: Iterable[Part]) -> None:
+    """Writes a report as Markdown, or drawn where a person reads it."""
+    from rag_assistant.evals.markdown import markdown
+
     if is_terminal(sys.stdout):
         from rag_assistant.cli.terminal_reports import show_report
 
-        show_report(text)
+        show_report(parts)
     else:
-        emit(text)
+        emit(markdown(parts))
 
 
 def estimates_dict(estimates: Mapping[str, Any]) -> dict[str, Any]:

@@ -38,8 +38,8 @@ def retrieval(
 ) -> None:
     """Measure the search on a retrieval set in BEIR's form: recall, nDCG and MRR, beside those of BM25."""
     from rag_assistant.embedders.resolve import resolve_embedder
-    from rag_assistant.evals import evaluate_retrieval, load_beir, render_retrieval
-    from rag_assistant.evals.beir import DEPTH, bm25
+    from rag_assistant.evals import evaluate_retrieval, load_beir
+    from rag_assistant.evals.beir import DEPTH, bm25, retrieval_parts
     from rag_assistant.evals.extras import scipy_stats
     from rag_assistant.index.build import build_index, would_drop
 
@@ -57,7 +57,7 @@ def retrieval(
         settings = flags.settings(index=folder)
         settings = settings.model_copy(update={"corpus": None})
         with reporting(state) as shown:
-            made = resolve_embedder(settings.embedder)
+            made = resolve_embedder(settings.embedder, model=settings.embedder_model)
             summary = build_index(folder, judged.papers, made, progress=shown, lock_timeout=settings.lock_timeout)
         state.detail(f"{summary.papers} papers, {summary.passages} passages, {summary.embedded} embedded")
         with opened(state, settings, embedder=made) as assistant, reporting(state) as shown:
@@ -69,7 +69,7 @@ def retrieval(
                 progress=lambda done, total: shown("searching", done, total),
             )
         plain = evaluate_retrieval(judged, bm25(judged.papers), name="BM25", limit=limit)
-    from rag_assistant.cli.reports import emit_markdown, estimates_dict
+    from rag_assistant.cli.reports import emit_report, estimates_dict
 
     if json:
         told = {
@@ -77,7 +77,7 @@ def retrieval(
         }
         emit_json({"set": judged.name, "papers": len(judged.papers), "queries": len(ours.scores), "runs": told})
     else:
-        emit_markdown(render_retrieval([ours, plain]))
+        emit_report(retrieval_parts([ours, plain]))
     if len(ours.errors) == len(ours.scores):
         raise InputError(f"Every query failed: {next(iter(ours.errors.values()))}.", hint="see above")
 

@@ -82,7 +82,7 @@ def asked(state: State, settings: Settings, dataset: Dataset, transform: Transfo
 
     with tempfile.TemporaryDirectory(prefix="rag-assistant-") as made:
         folder = Path(made) / "index"
-        embedder = resolve_embedder(settings.embedder)
+        embedder = resolve_embedder(settings.embedder, model=settings.embedder_model)
         with reporting(state) as shown:
             build_index(folder, papers, embedder, progress=shown)
         changed = settings.model_copy(update={"index": folder, "corpus": None})

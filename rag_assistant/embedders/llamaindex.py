@@ -20,13 +20,21 @@ _DEFAULT_MAX_TOKENS = 512
 class FromLlamaIndex:
     """A LlamaIndex embedding model as an :class:`~rag_assistant.embedders.base.Embedder`, without word vectors.
 
-    The fingerprint is made from its class and its serialisable settings, secrets left out. Tokens are estimated at
-    three characters each; ``max_tokens`` says how long a window may get.
+    The fingerprint is made from its class, its serialisable settings, secrets left out, and ``named``, the model that
+    was asked for, which it may keep to itself. Tokens are estimated at three characters each; ``max_tokens`` says how
+    long a window may get.
     """
 
     has_words = False
 
-    def __init__(self, model: BaseEmbedding, *, max_tokens: int = _DEFAULT_MAX_TOKENS, hint: str = "") -> None:
+    def __init__(
+        self,
+        model: BaseEmbedding,
+        *,
+        named: str | None = None,
+        max_tokens: int = _DEFAULT_MAX_TOKENS,
+        hint: str = "",
+    ) -> None:
         self._model = model
         self._hint = hint
         self._dimension: int | None = None
@@ -34,7 +42,8 @@ class FromLlamaIndex:
         self.max_tokens = max_tokens
         settings = {k: v for k, v in model.to_dict().items() if not any(word in k.lower() for word in _SECRET)}
         digest = hashlib.sha256(json.dumps(settings, sort_keys=True, default=str).encode()).hexdigest()[:16]
-        self.fingerprint = f"{self.name}:{model.model_name}:{digest}"
+        told = dict.fromkeys((model.model_name, named or model.model_name))
+        self.fingerprint = ":".join((self.name, *told, digest))
 
     @property
     def dimension(self) -> int:

@@ -35,7 +35,7 @@ def openai_embedding(model: str | None = None) -> FromLlamaIndex:
     name = model or DEFAULT_MODEL
     base = os.environ.get("OPENAI_BASE_URL")
     wrapped = FromLlamaIndex(
-        OpenAIEmbedding(model=name, model_name=name, api_key=key, api_base=base),
+        OpenAIEmbedding(model_name=name, api_key=key, api_base=base),  # as model= it must be one of OpenAI's
         max_tokens=_MAX_TOKENS,
         hint="check OPENAI_API_KEY and the network, or use the default: --embedder minilm",
     )

@@ -8,12 +8,13 @@ separated by tabs, with or without a head, or TREC's four columns.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from rag_assistant.errors import InputError, LoadError
+from rag_assistant.evals.markdown import Cell, Part, Table, markdown
 from rag_assistant.evals.retrieval_metrics import scores_of
 from rag_assistant.evals.statistics import Estimate, estimate, paired_p_value
 from rag_assistant.types import Paper
@@ -196,17 +197,23 @@ def bm25(papers: Sequence[Paper]) -> Rank:
 
 def render_retrieval(runs: Sequence[RetrievalRun], *, seed: int = 0) -> str:
     """The runs side by side as a Markdown table; p-values are of the difference to the last one (the baseline)."""
-    from rag_assistant.evals.markdown import table
+    return markdown(retrieval_parts(runs, seed=seed))
 
+
+def retrieval_parts(runs: Sequence[RetrievalRun], *, seed: int = 0) -> Iterator[Part]:
+    """What :func:`render_retrieval` writes."""
     baseline = runs[-1]
+    yield f"{len(baseline.scores)} queries"
     head = ["score", *(run.name for run in runs), *(f"p ({run.name} against {baseline.name})" for run in runs[:-1])]
-    rows = []
+    rows: list[list[Cell]] = []
     for score in baseline.estimates:
-        cells = [str(run.estimates.get(score, "–")) for run in runs]
+        cells = [run.estimates.get(score, "–") for run in runs]
         tests = [f"{_p(run, baseline, score, seed):.4f}" for run in runs[:-1]]
         rows.append([score, *cells, *tests])
-    failed = [f"{run.name}: {len(run.errors)} queries failed." for run in runs if run.errors]
-    return "\n\n".join([f"{len(baseline.scores)} queries", table(head, rows), *failed]) + "\n"
+    yield Table(head, rows)
+    for run in runs:
+        if run.errors:
+            yield f"{run.name}: {len(run.errors)} queries failed."
 
 
 def _p(run: RetrievalRun, baseline: RetrievalRun, score: str, seed: int) -> float:

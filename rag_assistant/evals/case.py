@@ -192,7 +192,7 @@ class Case:
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class CaseProblem:
     """Something wrong with a question: where it stands, in which field, and what it is."""
 
     file: str
@@ -205,3 +205,7 @@ class Problem:
         place = f"{self.file}:{self.line}" if self.line else self.file
         named = f"{place} ({self.case_id})" if self.case_id else place
         return f"{named}: {self.field}: {self.message}" if self.field else f"{named}: {self.message}"
+
+
+Problem = CaseProblem
+"""The name that ``rag_assistant.evals`` exports; the loaders have a ``Problem`` of their own."""

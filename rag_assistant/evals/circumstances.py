@@ -7,7 +7,7 @@ from typing import Any
 
 from rag_assistant.evals.folder import Run
 
-_TOLD_ELSEWHERE = frozenset({"index", "corpus", "lock_timeout", "backend", "embedder", "model"})
+_TOLD_ELSEWHERE = frozenset({"index", "corpus", "lock_timeout", "backend", "embedder", "embedder_model", "model"})
 """Settings that say where something is or how long to wait, or that what answered is told by."""
 _ABSENT = "not known"
 
@@ -35,7 +35,7 @@ def _lines(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:
     first_settings, second_settings = (_mapping(_mapping(header, "system"), "settings") for header in (old, new))
     for name, value in first_settings.items():
         # A setting that only one of two versions has is of the code.
-        if name not in _TOLD_ELSEWHERE and name in second_settings and value != second_settings[name]:
+        if name not in _TOLD_ELSEWHERE and name in second_settings and _value(value) != _value(second_settings[name]):
             yield f"setting {name}: {_value(value)} → {_value(second_settings[name])}"
 
 
@@ -45,7 +45,7 @@ def _mapping(parent: Mapping[str, Any], name: str) -> Mapping[str, Any]:
 
 
 def _value(value: Any) -> str:
-    return "none" if value is None else str(value)
+    return "none" if value is None or value is False else str(value)
 
 
 def _questions(header: Mapping[str, Any]) -> str:

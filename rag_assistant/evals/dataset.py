@@ -10,7 +10,7 @@ from pathlib import Path
 
 from rag_assistant.bundled import bundled
 from rag_assistant.errors import InputError, LoadError
-from rag_assistant.evals.case import CATEGORIES, Case, Problem
+from rag_assistant.evals.case import CATEGORIES, Case, CaseProblem
 from rag_assistant.evals.records import case_of
 from rag_assistant.types import Paper
 
@@ -107,7 +107,7 @@ class Dataset:
             raise InputError(f"No question of {self.name} fits.", hint="loosen split, categories or ids")
         return replace(self, cases=tuple(chosen))
 
-    def validate(self, papers: Iterable[Paper]) -> tuple[Problem, ...]:
+    def validate(self, papers: Iterable[Paper]) -> tuple[CaseProblem, ...]:
         """Everything that is wrong with the questions by the papers that they are about; see :mod:`.validate`."""
         from rag_assistant.evals.validate import problems_of
 
@@ -119,7 +119,7 @@ def default_set() -> Path:
     return bundled("evals") / "questions.jsonl"
 
 
-def validate_file(path: Path | str, papers: Iterable[Paper]) -> tuple[Problem, ...]:
+def validate_file(path: Path | str, papers: Iterable[Paper]) -> tuple[CaseProblem, ...]:
     """All faults of a set's file: those of form, and for the lines of right form those by the papers.
 
     Raises:
@@ -131,7 +131,7 @@ def validate_file(path: Path | str, papers: Iterable[Paper]) -> tuple[Problem, .
     return (*problems, *problems_of(cases, tuple(papers), file=name))
 
 
-def _read(path: Path) -> tuple[tuple[Case, ...], tuple[Problem, ...], str, str]:
+def _read(path: Path) -> tuple[tuple[Case, ...], tuple[CaseProblem, ...], str, str]:
     try:
         data = path.read_bytes()
         text = data.decode("utf-8-sig")
@@ -142,7 +142,7 @@ def _read(path: Path) -> tuple[tuple[Case, ...], tuple[Problem, ...], str, str]:
     except UnicodeDecodeError:
         raise LoadError(f"The eval set {path} is not UTF-8.", hint="save it as UTF-8") from None
     cases: list[Case] = []
-    problems: list[Problem] = []
+    problems: list[CaseProblem] = []
     seen: dict[str, int] = {}
     for number, line in enumerate(text.split("\n"), 1):
         if not line.strip():
@@ -150,17 +150,17 @@ def _read(path: Path) -> tuple[tuple[Case, ...], tuple[Problem, ...], str, str]:
         try:
             record = json.loads(line)
         except ValueError as error:
-            problems.append(Problem(path.name, number, "", f"not JSON: {error}"))
+            problems.append(CaseProblem(path.name, number, "", f"not JSON: {error}"))
             continue
         case, faults = case_of(record, number)
-        problems += [Problem(path.name, number, field, message) for field, message in faults]
+        problems += [CaseProblem(path.name, number, field, message) for field, message in faults]
         if case is None:
             continue
         if case.id in seen:
-            problems.append(Problem(path.name, number, "id", f"also the id of line {seen[case.id]}", case.id))
+            problems.append(CaseProblem(path.name, number, "id", f"also the id of line {seen[case.id]}", case.id))
             continue
         seen[case.id] = number
         cases.append(case)
     if not cases and not problems:
-        problems.append(Problem(path.name, 0, "", "holds no question"))
+        problems.append(CaseProblem(path.name, 0, "", "holds no question"))
     return tuple(cases), tuple(problems), hashlib.sha256(data).hexdigest(), path.name

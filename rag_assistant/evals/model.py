@@ -32,7 +32,7 @@ class Model:
                 f"The backend {writer.name!r} calls no model.", hint="--backend openai or openai-like, with --model"
             )
         self._writer = writer
-        self._ledger = Budget(settings).all_of("all calls")
+        self._ledger = Budget(settings.budget).all_of("all calls")
         self._most = None if settings.sources.get("max_tokens", "default") == "default" else settings.max_tokens
         self.calls = 0
 

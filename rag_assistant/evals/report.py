@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from rag_assistant.errors import InputError
 from rag_assistant.evals.circumstances import transform_told
 from rag_assistant.evals.folder import Run
-from rag_assistant.evals.markdown import table
+from rag_assistant.evals.markdown import Cell, Heading, Lower, Part, Table, markdown
 from rag_assistant.evals.metrics import LOWER_IS_BETTER
 from rag_assistant.evals.statistics import Estimate
 from rag_assistant.evals.summary import SPLITS, Summary, summarize
@@ -60,22 +60,28 @@ def render_report(run: Run, summary: Summary | None = None) -> str:
     Raises:
         InputError: scipy isn't installed.
     """
+    return markdown(report_parts(run, summary))
+
+
+def report_parts(run: Run, summary: Summary | None = None) -> Iterator[Part]:
+    """What :func:`render_report` writes.
+
+    Raises:
+        InputError: scipy isn't installed.
+    """
     summary = summarize(run) if summary is None else summary
-    parts = [
-        "# Eval run",
-        _header(run),
-        *_scores(summary),
-        "## By category: correct",
-        table(["category", *SPLITS], [[name, *_cells(found)] for name, found in summary.categories.items()]),
-        *_robustness(summary),
-        *_follow_ups(summary),
-        *_risk(summary),
-        *_judged(run),
-        *_wrong(run),
-        *_errors(summary),
-        *_cost(summary),
-    ]
-    return "\n\n".join(part for part in parts if part) + "\n"
+    yield Heading("Eval run", 1)
+    yield _header(run)
+    yield from _scores(summary)
+    yield Heading("By category: correct")
+    yield Table(["category", *SPLITS], [[name, *_cells(found)] for name, found in summary.categories.items()])
+    yield from _robustness(summary)
+    yield from _follow_ups(summary)
+    yield from _risk(summary)
+    yield from _judged(run)
+    yield from _wrong(run)
+    yield from _errors(summary)
+    yield from _cost(summary)
 
 
 def _header(run: Run) -> str:
@@ -100,30 +106,32 @@ def _header(run: Run) -> str:
     return "\n".join(lines)
 
 
-def _scores(summary: Summary) -> Iterable[str]:
+def _scores(summary: Summary) -> Iterator[Part]:
     listed = {name for names in SECTIONS.values() for name in names} | _COUNTED
     others = tuple(name for name in summary.estimates if name not in listed)
     for title, names in {**SECTIONS, "Other": others}.items():
-        rows = [[_label(name), *_cells(summary.estimates[name])] for name in names if name in summary.estimates]
+        rows: list[list[Cell]] = [
+            [_label(name), *_cells(summary.estimates[name])] for name in names if name in summary.estimates
+        ]
         if title == "Attacks" and summary.attack_utility:
             rows.append(["correct under attack", *_cells(summary.attack_utility)])
         if rows:
-            yield f"## {title}"
-            yield table(["score", *SPLITS], rows)
+            yield Heading(title)
+            yield Table(["score", *SPLITS], rows)
 
 
-def _label(name: str) -> str:
-    return f"{name} (lower is better)" if name in LOWER_IS_BETTER else name
+def _label(name: str) -> Cell:
+    return Lower(name) if name in LOWER_IS_BETTER else name
 
 
-def _cells(found: Mapping[str, Estimate]) -> list[str]:
-    return [f"{found[split]} n={found[split].n}" if split in found else "–" for split in SPLITS]
+def _cells(found: Mapping[str, Estimate]) -> list[Cell]:
+    return [found.get(split, "–") for split in SPLITS]
 
 
-def _robustness(summary: Summary) -> Iterable[str]:
+def _robustness(summary: Summary) -> Iterator[Part]:
     if summary.transforms:
-        yield "## Reworded questions against their originals: correct"
-        yield table(
+        yield Heading("Reworded questions against their originals: correct")
+        yield Table(
             ["rewording", "pairs", "original", "reworded", "change", "flipped", "p"],
             [
                 [t.name, str(t.pairs), _f(t.before), _f(t.after), f"{t.change:+.3f}", _f(t.flip_rate), _f(t.p_value)]
@@ -132,10 +140,10 @@ def _robustness(summary: Summary) -> Iterable[str]:
         )
 
 
-def _follow_ups(summary: Summary) -> Iterable[str]:
+def _follow_ups(summary: Summary) -> Iterator[Part]:
     if summary.follow_ups:
-        yield "## Follow-ups: gap closed"
-        yield table(
+        yield Heading("Follow-ups: gap closed")
+        yield Table(
             ["score", "questions", "without history", "with history", "stand-alone", "gap closed"],
             [
                 [f.score, str(f.questions), _f(f.raw), _f(f.system), _f(f.gold), _share(f.gap_closed)]
@@ -144,10 +152,10 @@ def _follow_ups(summary: Summary) -> Iterable[str]:
         )
 
 
-def _risk(summary: Summary) -> Iterable[str]:
+def _risk(summary: Summary) -> Iterator[Part]:
     if summary.risk:
-        yield "## Risk and coverage"
-        yield table(
+        yield Heading("Risk and coverage")
+        yield Table(
             ["split", "coverage", "risk at that coverage", "area under the curve (lower is better)"],
             [
                 [split, f"{curve.points[-1][0]:.3f}", f"{curve.points[-1][1]:.3f}", f"{curve.area:.3f}"]
@@ -156,35 +164,35 @@ def _risk(summary: Summary) -> Iterable[str]:
         )
 
 
-def _judged(run: Run) -> Iterable[str]:
+def _judged(run: Run) -> Iterator[Part]:
     from rag_assistant.evals.judging.judgement import judgement_of
-    from rag_assistant.evals.judging.report import render_judgement
+    from rag_assistant.evals.judging.report import judgement_parts
 
     judgement = judgement_of(run)
     if judgement is not None:
-        yield render_judgement(judgement).strip()
+        yield from judgement_parts(judgement)
 
 
-def _wrong(run: Run) -> Iterable[str]:
+def _wrong(run: Run) -> Iterator[Part]:
     wrong = [row for row in run.main if row.scores.get("correct") == 0.0 and not row.failed]
     if wrong:
-        yield f"## Answered wrongly: {len(wrong)}"
-        yield table(["question", "status", "asked"], [[row.id, row.status, _clip(row.question)] for row in wrong])
+        yield Heading(f"Answered wrongly: {len(wrong)}")
+        yield Table(["question", "status", "asked"], [[row.id, row.status, _clip(row.question)] for row in wrong])
 
 
-def _errors(summary: Summary) -> Iterable[str]:
+def _errors(summary: Summary) -> Iterator[Part]:
     if summary.errors:
-        yield f"## Errors: {len(summary.errors)}"
+        yield Heading(f"Errors: {len(summary.errors)}")
         rows = [[row.id, where, _clip(said, 200)] for row in summary.errors for where, said in row.errors.items()]
-        yield table(["question", "where", "error"], rows)
+        yield Table(["question", "where", "error"], rows)
 
 
-def _cost(summary: Summary) -> Iterable[str]:
+def _cost(summary: Summary) -> Iterator[Part]:
     cost = summary.cost
     if cost.latency_ms:
-        yield "## Cost"
+        yield Heading("Cost")
         rows = [[stage, f"{p50:.1f}", f"{p95:.1f}"] for stage, (p50, p95) in cost.latency_ms.items()]
-        yield table(["stage", "p50 ms", "p95 ms"], rows)
+        yield Table(["stage", "p50 ms", "p95 ms"], rows)
         yield f"Tokens: {cost.prompt_tokens} in, {cost.completion_tokens} out; ${cost.cost_usd:.4f}."
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from rag_assistant.evals.case import Case
@@ -60,13 +60,8 @@ class Row:
 
     def to_dict(self, *, with_answer: bool = True) -> dict[str, Any]:
         """Plain JSON types, without timings; the same for two runs of the same thing."""
-        record = {name: getattr(self, name) for name in _PLAIN}
-        record["scores"] = dict(sorted(self.scores.items()))
-        record["errors"] = dict(self.errors)
-        record["confidence"] = self.confidence
-        if with_answer:
-            record["answer"] = None if self.answer is None else dict(self.answer)
-        return record
+        record = {name: getattr(self, name) for name in _ALWAYS}
+        return {**record, "answer": self.answer} if with_answer else record
 
     @classmethod
     def from_dict(cls, record: Mapping[str, Any], timings_ms: Mapping[str, float] | None = None) -> Row:
@@ -75,29 +70,12 @@ class Row:
         Raises:
             KeyError: It lacks a field.
         """
-        return cls(
-            **{name: record[name] for name in _PLAIN},
-            scores=record["scores"],
-            errors=record["errors"],
-            confidence=record["confidence"],
-            answer=record.get("answer"),
-            timings_ms=timings_ms or {},
-        )
+        kept = {name: record[name] for name in _ALWAYS}
+        return cls(**kept, answer=record.get("answer"), timings_ms=timings_ms or {})
 
 
-_PLAIN = (
-    "id",
-    "category",
-    "split",
-    "cluster",
-    "variant_of",
-    "twin",
-    "answerable",
-    "question",
-    "case_sha256",
-    "probe",
-    "status",
-)
+_ALWAYS = tuple(one.name for one in fields(Row) if one.name not in ("answer", "timings_ms"))
+"""What a run's file and a baseline both keep."""
 
 
 def row_of(case: Case, probe: str, question: str, *, answerable: bool, **values: Any) -> Row:

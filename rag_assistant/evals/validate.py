@@ -8,15 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from rag_assistant.evals.case import Case, Problem, pattern_found
+from rag_assistant.evals.case import Case, CaseProblem, pattern_found
+from rag_assistant.evals.records import Fault
 from rag_assistant.evals.text import content_stems, plain
 from rag_assistant.types import Paper
 
 MAX_PARAPHRASE_OVERLAP = 0.2
 """Share of a paraphrase question's content stems that may occur in the abstract; one word is always allowed."""
 
-Fault = tuple[str, str]
-_Check = Callable[[Case, "_World"], Iterator[Fault]]
+_CaseCheck = Callable[[Case, "_World"], Iterator[Fault]]
 
 
 class _World:
@@ -33,7 +33,7 @@ class _World:
                 self.split_of.setdefault(next(iter(case.papers)), (case.split, case.id))
 
 
-def problems_of(cases: Sequence[Case], papers: Sequence[Paper], *, file: str = "") -> tuple[Problem, ...]:
+def problems_of(cases: Sequence[Case], papers: Sequence[Paper], *, file: str = "") -> tuple[CaseProblem, ...]:
     """Every problem of every question, in the order of the questions.
 
     Args:
@@ -43,7 +43,7 @@ def problems_of(cases: Sequence[Case], papers: Sequence[Paper], *, file: str = "
     """
     world = _World(cases, papers)
     return tuple(
-        Problem(file, case.line, field, message, case.id)
+        CaseProblem(file, case.line, field, message, case.id)
         for case in cases
         for check in _CHECKS
         for field, message in check(case, world)
@@ -190,7 +190,7 @@ def _splits(case: Case, world: _World) -> Iterator[Fault]:
             yield "split", f"{other!r} on the same paper is in {split}"
 
 
-_CHECKS: tuple[_Check, ...] = (
+_CHECKS: tuple[_CaseCheck, ...] = (
     _papers,
     _evidence,
     _status,

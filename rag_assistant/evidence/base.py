@@ -96,7 +96,7 @@ class Corrections:
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
+class QuestionEvidence:
     """All that a question's answer may rest on.
 
     Attributes:
@@ -118,7 +118,7 @@ def coverage(words: tuple[QuestionWord, ...], matches: tuple[float, ...]) -> flo
     return sum(w.weight * match for w, match in zip(words, matches, strict=True)) / total if total else 0.0
 
 
-def heaviest(evidence: Evidence) -> tuple[str, ...]:
+def heaviest(evidence: QuestionEvidence) -> tuple[str, ...]:
     """The question's own words that say most, the rarest first."""
     own = sorted((word for word in evidence.words if not word.carried), key=lambda word: -word.weight)
     return tuple(word.text for word in own[:6])

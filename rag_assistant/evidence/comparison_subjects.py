@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from rag_assistant.evidence.answerability import is_near, matches_by_words
-from rag_assistant.evidence.base import CLOSE, Evidence, PaperEvidence, QuestionWord, coverage
+from rag_assistant.evidence.base import CLOSE, PaperEvidence, QuestionEvidence, QuestionWord, coverage
 from rag_assistant.evidence.sentence_choice import sentence_score
 from rag_assistant.questions.form import QuestionForm, is_acronym
 
@@ -28,7 +28,9 @@ def names_subject(words: tuple[QuestionWord, ...], paper: PaperEvidence, side: t
     return subset(words, paper.matches, side) >= CLOSE
 
 
-def best_for_subject(evidence: Evidence, side: tuple[int, ...], *, on_topic: bool = True) -> tuple[int, int] | None:
+def best_for_subject(
+    evidence: QuestionEvidence, side: tuple[int, ...], *, on_topic: bool = True
+) -> tuple[int, int] | None:
     """The paper and the sentence that tell most of a side, as positions; ``None`` where no paper names it.
 
     Args:

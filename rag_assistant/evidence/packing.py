@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from rag_assistant.evidence.base import Evidence
+from rag_assistant.evidence.base import QuestionEvidence
 from rag_assistant.evidence.comparison_subjects import best_for_subject, subjects_of
 from rag_assistant.evidence.sentence_choice import sentence_score
 from rag_assistant.questions.form import QuestionForm
@@ -13,11 +13,11 @@ from rag_assistant.questions.form import QuestionForm
 _RANK_MALUS = 0.1
 
 
-Size = Callable[[Evidence], int]
+TokenCount = Callable[[QuestionEvidence], int]
 """How many tokens a prompt with this evidence has."""
 
 
-def fitting(form: QuestionForm, evidence: Evidence, room: int, size: Size) -> Evidence | None:
+def fitting(form: QuestionForm, evidence: QuestionEvidence, room: int, size: TokenCount) -> QuestionEvidence | None:
     """The evidence with as many sentences, the most useful first, as a prompt of ``room`` tokens holds.
 
     A paper of which no sentence is left is left out. ``None`` when not even one sentence fits.
@@ -37,7 +37,9 @@ def fitting(form: QuestionForm, evidence: Evidence, room: int, size: Size) -> Ev
     return best
 
 
-def first_papers(form: QuestionForm, evidence: Evidence, room: int, size: Size, *, most: int) -> Evidence | None:
+def first_papers(
+    form: QuestionForm, evidence: QuestionEvidence, room: int, size: TokenCount, *, most: int
+) -> QuestionEvidence | None:
     """The evidence with as many of its first papers, whole, as a prompt of ``room`` tokens holds, ``most`` at most.
 
     Of a paper that is too long by itself the most useful sentences. ``None`` when not even one sentence fits.
@@ -49,7 +51,7 @@ def first_papers(form: QuestionForm, evidence: Evidence, room: int, size: Size, 
     return fitting(form, replace(evidence, papers=evidence.papers[:1]), room, size)
 
 
-def _by_use(form: QuestionForm, evidence: Evidence) -> list[tuple[int, int]]:
+def _by_use(form: QuestionForm, evidence: QuestionEvidence) -> list[tuple[int, int]]:
     """Sentences as (paper, place), the most useful first: of a question that names several things the best on each, of
     one over several papers then the best of each."""
     sides = [best_for_subject(evidence, side, on_topic=False) for side in subjects_of(form, evidence.words)]
@@ -64,7 +66,7 @@ def _by_use(form: QuestionForm, evidence: Evidence) -> list[tuple[int, int]]:
     return [position for *_, position in sorted(scored)]
 
 
-def _kept(evidence: Evidence, chosen: set[tuple[int, int]]) -> Evidence:
+def _kept(evidence: QuestionEvidence, chosen: set[tuple[int, int]]) -> QuestionEvidence:
     papers = []
     for place, paper in enumerate(evidence.papers):
         sentences = tuple(s for index, s in enumerate(paper.sentences) if (place, index) in chosen)

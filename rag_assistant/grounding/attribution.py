@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from rag_assistant.drafts import Draft, Label
-from rag_assistant.evidence.base import Evidence
+from rag_assistant.evidence.base import QuestionEvidence
 from rag_assistant.grounding.support import MIN_WORD_RECALL, check_abstract, has_the_words, word_recall
 
 STRANGER = 0.3
@@ -15,7 +15,7 @@ UNCITED = 0.75
 VOID = Label(-1)
 
 
-def resolve(statement: str, labels: tuple[Label, ...], evidence: Evidence) -> tuple[Label, ...]:
+def resolve(statement: str, labels: tuple[Label, ...], evidence: QuestionEvidence) -> tuple[Label, ...]:
     """The labels with sentences put where only a paper is named, and, for a statement without any, the sentences of
     one paper that support it. Labels that don't exist are passed on, so that they are dropped and counted."""
     if not labels:
@@ -37,7 +37,7 @@ def resolve(statement: str, labels: tuple[Label, ...], evidence: Evidence) -> tu
     return _without_strangers(statement, _set_right(statement, tuple(dict.fromkeys(resolved)), evidence), evidence)
 
 
-def _set_right(statement: str, labels: tuple[Label, ...], evidence: Evidence) -> tuple[Label, ...]:
+def _set_right(statement: str, labels: tuple[Label, ...], evidence: QuestionEvidence) -> tuple[Label, ...]:
     """The labels as they are, unless all are of one paper and their sentences have few of the statement's words, but
     other sentences of this paper support it: models miscount sentences, and the paper that is cited says it. Where the
     cited sentence has the words and fails another check, the statement is what is wrong."""
@@ -57,7 +57,7 @@ def _set_right(statement: str, labels: tuple[Label, ...], evidence: Evidence) ->
     return best[1] if best else labels
 
 
-def quoted(labels: Sequence[Label], evidence: Evidence) -> list[Draft]:
+def quoted(labels: Sequence[Label], evidence: QuestionEvidence) -> list[Draft]:
     """What a reply of nothing but labels says: the sentences themselves, each once, in the order of their labels."""
     drafts = []
     for label in dict.fromkeys(labels):
@@ -69,7 +69,7 @@ def quoted(labels: Sequence[Label], evidence: Evidence) -> list[Draft]:
     return drafts
 
 
-def _without_strangers(statement: str, labels: tuple[Label, ...], evidence: Evidence) -> tuple[Label, ...]:
+def _without_strangers(statement: str, labels: tuple[Label, ...], evidence: QuestionEvidence) -> tuple[Label, ...]:
     """The labels, with those of papers that have hardly a word of the statement made void where the others support it:
     a citation that shows nothing is counted like one that doesn't exist."""
     texts: dict[int, list[str]] = {}
@@ -90,7 +90,7 @@ def _without_strangers(statement: str, labels: tuple[Label, ...], evidence: Evid
 
 
 def _best(
-    statement: str, paper: int, evidence: Evidence, least: float = MIN_WORD_RECALL
+    statement: str, paper: int, evidence: QuestionEvidence, least: float = MIN_WORD_RECALL
 ) -> tuple[float, tuple[Label, ...]] | None:
     """The sentences of a paper that support the statement, and how much of its words they hold."""
     nearest = _nearest(statement, paper, evidence)
@@ -106,7 +106,7 @@ def _best(
     return None
 
 
-def _nearest(statement: str, paper: int, evidence: Evidence) -> list[Label]:
+def _nearest(statement: str, paper: int, evidence: QuestionEvidence) -> list[Label]:
     sentences = evidence.papers[paper].sentences
     recalls = [word_recall(statement, [sentence.passage.text]) for sentence in sentences]
     reporting = (at for at, sentence in enumerate(sentences) if not sentence.orders)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from rag_assistant.drafts import Draft, Frame, Label, Matched, Missing, PartialSentence, Piece
-from rag_assistant.evidence.base import Evidence
+from rag_assistant.evidence.base import QuestionEvidence
 from rag_assistant.grounding.support import SupportVerdict, check_abstract, check_bibliography
 from rag_assistant.reader.base import Abstract, Reader, Stance
 from rag_assistant.types import NO_CITATION, Citation, Paper, Quote, QuoteRef, Statement, Usage
@@ -19,7 +19,7 @@ class Grounder:
     ``add`` returns the text that a piece contributes. Papers are numbered by first appearance.
     """
 
-    evidence: Evidence
+    evidence: QuestionEvidence
     reader: Reader | None = None
     text: str = ""
     statements: list[Statement] = field(default_factory=list)
@@ -56,7 +56,7 @@ class Grounder:
         before = self.text + piece.frame
         return f"{before}{_gap(before)}{piece.text}"
 
-    def copy(self, evidence: Evidence | None = None) -> Grounder:
+    def copy(self, evidence: QuestionEvidence | None = None) -> Grounder:
         """As it is now, so that what comes can be taken back; for other evidence where given."""
         return replace(
             self,

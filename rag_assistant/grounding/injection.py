@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
 
-from rag_assistant.evidence.base import Evidence, EvidenceSentence, PaperEvidence
+from rag_assistant.evidence.base import EvidenceSentence, PaperEvidence, QuestionEvidence
 from rag_assistant.grounding.support import word_recall
 from rag_assistant.reader.base import Reading
 
@@ -26,7 +26,7 @@ _OWN = re.compile(
 """A sentence with one of these speaks of the paper."""
 
 
-def without_instructions(evidence: Evidence, question: str) -> Evidence:
+def without_instructions(evidence: QuestionEvidence, question: str) -> QuestionEvidence:
     """The evidence with sentences that give orders, or belong to such, marked: they match nothing of the question. All
     keep their places, and the abstracts their words.
 

@@ -11,10 +11,11 @@ from pathlib import Path
 from rag_assistant.embedders.base import Embedder
 from rag_assistant.errors import IndexDamaged, IndexMissing, InputError
 from rag_assistant.index.contents import read_papers
-from rag_assistant.index.generations import IndexFolder, Progress
+from rag_assistant.index.generations import IndexFolder
 from rag_assistant.index.passages import windows
 from rag_assistant.index.state import Found, inspect
 from rag_assistant.index.write import write_generation
+from rag_assistant.loaders import OnProgress
 from rag_assistant.types import Paper
 
 _TOLD = 5
@@ -54,7 +55,7 @@ def build_index(
     *,
     add: bool = False,
     source: str = "paths",
-    progress: Progress | None = None,
+    progress: OnProgress | None = None,
     lock_timeout: float | None = None,
 ) -> IndexSummary:
     """Makes the index hold exactly these papers, or these beside those it holds.
@@ -97,7 +98,7 @@ def remove(
     ids: Iterable[str],
     embedder: Embedder,
     *,
-    progress: Progress | None = None,
+    progress: OnProgress | None = None,
     lock_timeout: float | None = None,
 ) -> IndexSummary:
     """Takes papers out of the index.
@@ -183,7 +184,7 @@ def _change(
     embedder: Embedder,
     *,
     source: str,
-    progress: Progress | None,
+    progress: OnProgress | None,
     lock_timeout: float | None,
 ) -> IndexSummary:
     started = time.perf_counter()

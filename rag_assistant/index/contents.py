@@ -33,13 +33,13 @@ def corpus_hash(papers: Iterable[Paper]) -> str:
     """The SHA-256 of the papers, in their order, whatever files they were loaded from."""
     digest = hashlib.sha256()
     for paper in papers:
-        digest.update(_line({**_record(paper), "source": ""}))
+        digest.update(_line({**paper.to_dict(), "source": ""}))
     return digest.hexdigest()
 
 
 def write_papers(folder: Path, papers: Iterable[Paper]) -> None:
     """Writes both copies."""
-    content = b"".join(_line(_record(paper)) for paper in papers)
+    content = b"".join(_line(paper.to_dict()) for paper in papers)
     (folder / PAPERS).write_bytes(content)
     (folder / PACKED_PAPERS).write_bytes(gzip.compress(content, compresslevel=6, mtime=0))
 
@@ -115,22 +115,6 @@ def read_vectors(folder: Path) -> NDArray[np.float32]:
 
     vectors: NDArray[np.float32] = np.load(folder / VECTORS)
     return vectors
-
-
-def _record(paper: Paper) -> dict[str, Any]:
-    return {
-        "id": paper.id,
-        "title": paper.title,
-        "abstract": paper.abstract,
-        "authors": list(paper.authors),
-        "year": paper.year,
-        "venue": paper.venue,
-        "url": paper.url,
-        "doi": paper.doi,
-        "links": dict(paper.links),
-        "title_derived": paper.title_derived,
-        "source": paper.source,
-    }
 
 
 def _line(record: dict[str, Any]) -> bytes:

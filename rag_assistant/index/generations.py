@@ -21,16 +21,15 @@ import re
 import secrets
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from rag_assistant.errors import IndexLocked, IndexReadOnly, OutOfSpace, StoreError, is_out_of_space
+from rag_assistant.loaders import OnProgress
 
-Progress = Callable[[str, int, int], None]
-"""Told of work as ``(stage, done, total)``; ``total`` is 0 where it isn't known."""
 MANIFEST = "manifest.json"
 _NAME = re.compile(r"\d{6,}-[0-9a-f]{12}")
 _SOURCE = re.compile(r"[a-z]{1,20}")
@@ -154,7 +153,7 @@ class IndexFolder:
                 leftover.unlink()
 
     @contextmanager
-    def writing(self, timeout: float | None = None, progress: Progress | None = None) -> Iterator[None]:
+    def writing(self, timeout: float | None = None, progress: OnProgress | None = None) -> Iterator[None]:
         """Makes this process the only writer for the length of a ``with`` block.
 
         Args:

@@ -12,7 +12,7 @@ from rag_assistant.embedders.cache import CachingEncoder, VectorCache
 from rag_assistant.errors import IndexDamaged, StoreError
 from rag_assistant.index.build import missing, papers_gone
 from rag_assistant.index.contents import LEXICAL, STORE, read_spans, read_vectors
-from rag_assistant.index.generations import IndexFolder, Progress, ReadLock
+from rag_assistant.index.generations import IndexFolder, ReadLock
 from rag_assistant.index.lexical import Lexical
 from rag_assistant.index.manifest import what_differs
 from rag_assistant.index.memory import index_in_memory
@@ -20,6 +20,7 @@ from rag_assistant.index.opened import OpenIndex
 from rag_assistant.index.state import Found, inspect
 from rag_assistant.index.store import Store
 from rag_assistant.index.write import write_generation
+from rag_assistant.loaders import OnProgress
 from rag_assistant.types import Paper
 
 __all__ = ["OpenIndex", "open_index"]
@@ -37,7 +38,7 @@ def open_index(
     build_missing: bool = True,
     papers: Iterable[Paper] | None = None,
     lock_timeout: float | None = None,
-    progress: Progress | None = None,
+    progress: OnProgress | None = None,
     repair: bool = True,
     notices: Iterable[str] = (),
 ) -> OpenIndex:
@@ -106,7 +107,7 @@ class _Opening:
     build_missing: bool
     wanted: Mapping[str, Paper] | None
     lock_timeout: float | None
-    progress: Progress | None
+    progress: OnProgress | None
     notices: list[str]
 
     def look(self) -> tuple[Found | None, str]:

@@ -120,7 +120,7 @@ def _mismatch(manifest: Manifest, papers: int, embedder: Embedder | None) -> str
     if embedder is not None and manifest.fingerprint != embedder.fingerprint:
         if manifest.embedder != embedder.name:
             return f"it was made with the embedder {manifest.embedder}, not {embedder.name}"
-        return f"it was made with another version of the embedder {embedder.name}"
+        return f"it was made with another model or version of the embedder {embedder.name}"
     if embedder is not None and manifest.dimension != embedder.dimension:
         return f"its vectors have {manifest.dimension} dimensions instead of {embedder.dimension}"
     if (manifest.splitter_version, manifest.passages_version) != (SPLITTER_VERSION, PASSAGES_VERSION):

@@ -22,12 +22,13 @@ from rag_assistant.index.contents import (
     write_spans,
     write_vectors,
 )
-from rag_assistant.index.generations import IndexFolder, Progress, ReadLock, room_error, sync_folder, sync_tree
+from rag_assistant.index.generations import IndexFolder, ReadLock, room_error, sync_folder, sync_tree
 from rag_assistant.index.lexical import Lexical
 from rag_assistant.index.manifest import SCHEMA_VERSION, Manifest, record_files
 from rag_assistant.index.passages import PASSAGES_VERSION, embedding_text, sentences, windows
 from rag_assistant.index.store import MINIMUM, build_store, check_store
 from rag_assistant.index.terms import TERMS_VERSION
+from rag_assistant.loaders import OnProgress
 from rag_assistant.sentences import SPLITTER_VERSION
 from rag_assistant.types import Paper, Passage
 
@@ -58,7 +59,11 @@ class NewGeneration:
 
 
 def write_generation(
-    folder: IndexFolder, papers: Mapping[str, Paper], source: str, embedder: Embedder, progress: Progress | None = None
+    folder: IndexFolder,
+    papers: Mapping[str, Paper],
+    source: str,
+    embedder: Embedder,
+    progress: OnProgress | None = None,
 ) -> NewGeneration:
     """Builds aside, verifies, and replaces ``CURRENT``; then deletes what nobody reads any more.
 
@@ -67,11 +72,11 @@ def write_generation(
         StoreError: The files can't be written, or the store that was built fails its check.
         EmbedderError: The embedder failed. The index is as it was before.
     """
-    told: Progress = progress or _untold
+    told: OnProgress = progress or _untold
     cache = VectorCache(folder.cache)
     generation: Path | None = None
     reading: ReadLock | None = None
-    split: _Split = {}
+    split: _SplitPapers = {}
     try:
         split = _split(papers, embedder, told)
         vectors, embedded, problems = _embed(papers, split, CachingEncoder(embedder, cache), told)
@@ -135,11 +140,11 @@ def _untold(stage: str, done: int, total: int) -> None:
     del stage, done, total
 
 
-_Split = dict[str, tuple[tuple[Passage, ...], tuple[Passage, ...]]]
+_SplitPapers = dict[str, tuple[tuple[Passage, ...], tuple[Passage, ...]]]
 
 
-def _split(papers: Mapping[str, Paper], embedder: Embedder, told: Progress) -> _Split:
-    found: _Split = {}
+def _split(papers: Mapping[str, Paper], embedder: Embedder, told: OnProgress) -> _SplitPapers:
+    found: _SplitPapers = {}
     for number, paper in enumerate(papers.values()):
         if number % 100 == 0:
             told("splitting", number, len(papers))
@@ -149,7 +154,7 @@ def _split(papers: Mapping[str, Paper], embedder: Embedder, told: Progress) -> _
 
 
 def _embed(
-    papers: Mapping[str, Paper], split: _Split, encoder: CachingEncoder, told: Progress
+    papers: Mapping[str, Paper], split: _SplitPapers, encoder: CachingEncoder, told: OnProgress
 ) -> tuple[NDArray[np.float32], int, tuple[str, ...]]:
     import numpy as np
 
@@ -179,7 +184,11 @@ def _embed(
 
 
 def _write_files(
-    generation: Path, papers: Mapping[str, Paper], split: _Split, vectors: NDArray[np.float32], told: Progress
+    generation: Path,
+    papers: Mapping[str, Paper],
+    split: _SplitPapers,
+    vectors: NDArray[np.float32],
+    told: OnProgress,
 ) -> None:
     write_papers(generation, papers.values())
     write_spans(
@@ -205,7 +214,7 @@ def _store(
     papers: Mapping[str, Paper],
     passages: Mapping[str, Sequence[Passage]],
     vectors: NDArray[np.float32],
-    told: Progress,
+    told: OnProgress,
 ) -> None:
     from rag_assistant.index.nodes import PassageParser, documents
 

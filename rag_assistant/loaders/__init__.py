@@ -4,7 +4,7 @@ To add a form, write a :data:`Loader` in one file and register it as an entry po
 ``rag_assistant.loaders`` under the file's extension, or a :class:`Form` that knows its files by their content.
 """
 
-from rag_assistant.loaders.base import Form, Loader, LoadReport, Problem, grouped, read_text
+from rag_assistant.loaders.base import Form, Loader, LoadReport, OnProgress, Problem, Source, grouped, read_text
 from rag_assistant.loaders.exports import papers_of_export
 from rag_assistant.loaders.fields import Record, papers_from
 from rag_assistant.loaders.load import load_papers
@@ -14,8 +14,10 @@ __all__ = [
     "Form",
     "LoadReport",
     "Loader",
+    "OnProgress",
     "Problem",
     "Record",
+    "Source",
     "extensions",
     "grouped",
     "load_papers",

@@ -8,10 +8,15 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from rag_assistant.types import Paper
 
+if TYPE_CHECKING:
+    from rag_assistant.loaders.web import Web
+
+LEFT_OUT = "; left out"
+"""How a note ends that tells which field of a paper, or which of its authors, can't be used."""
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]+")
 _FEW_CONTROL = 8  # strays of a copy from a PDF, even in a short file
 _MAX_CONTROL_SHARE = 0.05  # of the first 4 KB; compressed or compiled files have two to six times as much
@@ -25,9 +30,9 @@ _MARKS = (
 _PACKED = {
     b"PK\x03\x04": "is a zip archive, or a document packed like one; unpack it, or export its records as text",
     b"\x1f\x8b": "is packed with gzip; unpack it first",
-    b"%PDF": "is a PDF, not an export of its record",
     b"\xd0\xcf\x11\xe0": "is a document of an older Office; save it as .xlsx or .csv",
 }
+_NAMES = re.compile(rb"[!-~]{2,}")
 _DECLARED = re.compile(rb"\s*<\?xml[^<>]{0,100}?encoding\s*=\s*[\"']([\w.\-]{1,40})[\"']")
 _FEW_FOREIGN_BYTES = 0.3
 """Of all bytes: European languages have fewer beyond ASCII, other scripts more."""
@@ -58,6 +63,11 @@ class Problem:
         """The file, with the line where there is one."""
         return self.file if self.line is None else f"{self.file}:{self.line}"
 
+    @property
+    def left_out(self) -> bool:
+        """Whether it tells of a field that the paper was loaded without."""
+        return self.note and self.message.endswith(LEFT_OUT)
+
     def __str__(self) -> str:
         """One line, ``file:line: field: message``, without control characters."""
         return _CONTROL.sub(" ", ": ".join(part for part in (self.place, self.field, self.message) if part))
@@ -66,6 +76,12 @@ class Problem:
 Loader: TypeAlias = Callable[[Path], Iterator[Paper | Problem]]
 """Reads one file. Yields papers and problems in the order of the file, each with its line; raises ``OSError`` where
 the file can't be read and nothing else. A bad record is a problem and the rest of the file is still read."""
+
+Source: TypeAlias = Callable[[str, "Web"], Iterator[Paper | Problem]]
+"""Asks a service. Takes what stands behind the colon of ``arxiv:1707.08567``, and yields as a loader does; raises
+``LoadError`` where the service fails, since an index of half of a list would drop the other half."""
+OnProgress: TypeAlias = Callable[[str, int, int], None]
+"""Told of work as ``(stage, done, total)``; ``total`` is 0 where it isn't known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,13 +114,15 @@ class LoadReport:
         problems: What was not loaded, and why: a record or a file each.
         notes: What was loaded but not exactly as it stood, and what was passed over as being no paper.
         files: What was read, in order.
-        merged: Which records were taken for a paper that was there, and why.
+        sources: Which services and addresses were asked for what, in order.
+        merged: Which of the notes are records of a paper that was there, and by what it is known.
     """
 
     papers: tuple[Paper, ...]
     problems: tuple[Problem, ...] = ()
     notes: tuple[Problem, ...] = ()
     files: tuple[Path, ...] = ()
+    sources: tuple[str, ...] = ()
     merged: tuple[Problem, ...] = ()
 
     @property
@@ -132,14 +150,17 @@ def display(path: Path) -> str:
 
 
 def read_head(path: Path) -> str:
-    """How a file begins, with LF line ends, for telling its form; a file that is no text as Latin-1.
+    """How a file begins, with LF line ends, for telling its form; of what is no text only the words in it.
 
     Raises:
         OSError: It can't be read.
     """
     with path.open("rb") as file:
         data = file.read(_HEAD)
-    return with_lf(data.decode(_marked(data) or ("latin-1" if is_binary(data) else "utf-8-sig"), "replace"))
+    encoding = _marked(data)
+    if data.startswith(b"%PDF") or (not encoding and is_binary(data)):
+        return " ".join(word.decode("ascii") for word in _NAMES.findall(data[: 4 if data[:1] == b"%" else None]))
+    return with_lf(data.decode(encoding or "utf-8-sig", "replace"))
 
 
 def read_text(path: Path) -> tuple[str, list[Problem]]:

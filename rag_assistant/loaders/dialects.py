@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
@@ -15,7 +16,8 @@ _MARKS = frozenset(
     Abstract ArticleURL
     """.split()
 )
-_DATES = ("issued", "published-print", "published-online", "published", "created")
+_YEAR = re.compile(r"(?<!\d)(?:19|20)\d{2}(?!\d)")
+_DATES = ("published-print", "issued", "published-online", "published", "created")
 
 
 def is_foreign(value: Mapping[str, Any]) -> bool:
@@ -37,12 +39,15 @@ def foreign_record(file: str, line: int, value: Mapping[str, Any]) -> Record | N
     ids = value.get("externalIds")
     ids = ids if isinstance(ids, dict) else {}
     preprint = ids.get("ArXiv")
+    abstract = _text(_first(value, "abstract", "Abstract"))
+    if isinstance(abstract, str) and "<jats:" in abstract:
+        abstract = " ".join(abstract.split())  # as in all XML, its lines mean nothing
     return Record(
         file=file,
         line=line,
         id=_key(value.get("id")),
         title=_text(_first(value, "title", "Title")),
-        abstract=_text(_first(value, "abstract", "Abstract")),
+        abstract=abstract,
         authors=names_of(_first(value, "authors", "author", "Authors")),
         year=_year(value),
         venue=_text(_first(value, "container-title", "venue", "journal", "booktitle", "source", "Source", "publisher")),
@@ -56,9 +61,11 @@ def foreign_record(file: str, line: int, value: Mapping[str, Any]) -> Record | N
 
 def _openreview(file: str, line: int, note: Mapping[str, Any], content: Mapping[str, Any]) -> Record:
     forum = note.get("forum") or note.get("id")
+    venue, year = content.get("venue"), None
+    for text in (venue, content.get("venueid")):
+        found = _YEAR.search(text) if isinstance(text, str) else None
+        year = year or (found and int(found[0]))
     stamp = next((note[name] for name in ("pdate", "odate", "cdate", "tcdate") if note.get(name)), None)
-    venue = content.get("venue")
-    year: object = venue if isinstance(venue, str) and any(part.isdecimal() for part in venue.split()) else None
     if year is None and isinstance(stamp, int) and 0 < stamp < 4_102_444_800_000:
         year = datetime.fromtimestamp(stamp / 1000, UTC).year
     return Record(

@@ -12,7 +12,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from urllib.parse import unquote
 
-from rag_assistant.loaders.base import Problem
+from rag_assistant.escapes import without_escapes
+from rag_assistant.loaders.base import LEFT_OUT, Problem
 from rag_assistant.loaders.fields import MAX_ABSTRACT, YEARS, Record, papers_from
 from rag_assistant.loaders.identity import arxiv_id, known_page
 from rag_assistant.loaders.markup import plain
@@ -94,7 +95,7 @@ def in_order(name: str) -> str:
 def _text(value: object, tex: bool) -> object:
     if not isinstance(value, str) or len(value) > MAX_ABSTRACT:
         return value
-    return from_tex(plain(value), braces=tex)
+    return from_tex(plain(without_escapes(value)), braces=tex)
 
 
 def _names(value: object, tex: bool) -> object:
@@ -136,7 +137,7 @@ def _year(record: Record) -> tuple[object, Problem | None]:
     if found and YEARS[0] <= int(found[1]) <= YEARS[1]:
         return int(found[1]), None
     shown = " ".join(value.split())[:60]
-    return None, Problem(record.file, record.line, "year", f"{shown!r} holds no year; left out", note=True)
+    return None, Problem(record.file, record.line, "year", f"{shown!r} holds no year{LEFT_OUT}", note=True)
 
 
 def _urls(value: object) -> list[str]:

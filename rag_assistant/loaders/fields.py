@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import NoReturn
+from typing import NoReturn, TypeVar, cast
 from urllib.parse import quote
 
 from rag_assistant.escapes import without_escapes
-from rag_assistant.loaders.base import Problem
+from rag_assistant.loaders.base import LEFT_OUT, Problem
 from rag_assistant.loaders.identity import derived_id, derived_title
 from rag_assistant.types import Paper
 
@@ -22,6 +22,7 @@ YEARS = (1500, 2100)
 _UNSAFE = re.compile(r"[\x00\ud800-\udfff]")
 _DOI = re.compile(r"^(?:https?://(?:dx\.)?doi\.org/|doi:\s*)?(10\.\d{4,9}/\S+)$", re.IGNORECASE)
 _WEB = re.compile(r"^https?://[^\s/<>\"]+[^\s<>\"]*$", re.IGNORECASE)
+_T = TypeVar("_T")
 _PREFERRED = ("proceedings", "openreview")
 
 
@@ -61,10 +62,9 @@ def clean(text: str) -> str:
 def papers_from(record: Record) -> Iterator[Paper | Problem]:
     """The paper of a record, after notes on what was left out of it; or the one problem for which it is skipped.
 
-    A title or an abstract is required. A title that is absent is made of the abstract's first words, an abstract that
-    is absent is empty, an id that is absent is made of the DOI or the content. Titles, names and venues are made one
-    line. A web address or DOI that is none, and an author without a name, is left out with a note; any other field that
-    can't be used is a problem.
+    A title or an abstract is required: what else can't be used is left out with a note. A title that is absent is made
+    of the abstract's first words, an abstract that is absent is empty, an id that is absent is made of the DOI or the
+    content. Titles, names and venues are made one line.
     """
     notes: list[Problem] = []
     try:
@@ -77,33 +77,40 @@ def papers_from(record: Record) -> Iterator[Paper | Problem]:
 
 
 def _paper(record: Record, notes: list[Problem]) -> Paper:
-    title = _line("title", record.title)
-    abstract = _abstract(record, title, notes)
-    doi = _line("doi", record.doi)
-    if doi is not None:
-        match = _DOI.match(doi)
-        if match is None:
-            notes.append(_problem(record, "doi", f"{_shown(doi)} is no DOI (10.…/…); left out", note=True))
-        doi = match[1] if match else None
-    links: dict[str, str] = {}
-    for name, value in record.links:
-        address = _address(record, name, value, notes)
-        if address is not None:
-            links[name] = address
-    url = _address(record, "url", record.url, notes)
+    def usable(read: Callable[[str, object], _T | None], name: str, value: object) -> _T | None:
+        try:
+            return read(name, value)
+        except _FieldError as error:
+            notes.append(_problem(record, name, f"{error}{LEFT_OUT}", note=True))
+            return None
+
+    title = usable(_line, "title", record.title)
+    if title is None:
+        abstract = _abstract("abstract", record.abstract)
+        if abstract is None:
+            told = "is missing" if record.abstract is None else "is empty"
+            raise _FieldError("abstract", f"{told}, and there is no title either")
+    else:
+        abstract = usable(_abstract, "abstract", record.abstract) or ""
+    doi = usable(_doi, "doi", record.doi)
+    addresses = {name: usable(_address, name, value) for name, value in record.links}
+    links = {name: address for name, address in addresses.items() if address is not None}
+    given = usable(_names, "authors", record.authors) or []
+    authors = tuple(name for item in given if (name := usable(_name, "authors", item)))
+    year = usable(_year, "year", record.year)
+    url = usable(_address, "url", record.url)
     if url is None and links:
         url = next((links[name] for name in _PREFERRED if name in links), next(iter(links.values())))
     if url is None and doi is not None:
         url = "https://doi.org/" + quote(doi, safe="/:;().-_")
-    authors, year = _authors(record, notes), _year(record.year)
-    content = abstract or "\n".join((*authors, str(year)))
+    told_apart = abstract or "\n".join((*authors, str(year)))
     return Paper(
-        id=_id(record.id) or derived_id(title or "", content, doi),
+        id=usable(_id, "id", record.id) or derived_id(title or "", told_apart, doi),
         title=title or derived_title(abstract),
         abstract=abstract,
         authors=authors,
         year=year,
-        venue=_line("venue", record.venue),
+        venue=usable(_line, "venue", record.venue),
         url=url,
         doi=doi,
         links=links,
@@ -116,21 +123,18 @@ def _problem(record: Record, name: str, message: str, *, note: bool = False) -> 
     return Problem(record.file, record.lines.get(name, record.line), name, message, note)
 
 
-def _abstract(record: Record, title: str | None, notes: list[Problem]) -> str:
-    value = record.abstract
-    if value is not None and not isinstance(value, str):
-        _wrong("abstract", "text", value)
-    text = clean(value or "")
-    if not any(character.isalnum() for character in text):
-        told = "has no words" if text else "is missing" if value is None else "is empty"
-        if title is None:
-            raise _FieldError("abstract", f"{told}, and there is no title either")
-        if text:
-            notes.append(_problem(record, "abstract", f"{told}; left out", note=True))
-        return ""
+def _abstract(name: str, value: object) -> str | None:
+    """``None`` where it is absent or blank."""
+    if value is None:
+        return None
+    if not isinstance(value, str):
+        _wrong(name, "text", value)
+    text = clean(value)
+    if text and not any(character.isalnum() for character in text):
+        raise _FieldError(name, "has no words")
     if len(text) > MAX_ABSTRACT:
-        raise _FieldError("abstract", f"has {len(text):,} characters; an abstract has at most {MAX_ABSTRACT:,}")
-    return text
+        raise _FieldError(name, f"has {len(text):,} characters; an abstract has at most {MAX_ABSTRACT:,}")
+    return text or None
 
 
 def _line(name: str, value: object) -> str | None:
@@ -145,14 +149,22 @@ def _line(name: str, value: object) -> str | None:
     return text or None
 
 
-def _id(value: object) -> str | None:
-    text = _line("id", str(value) if isinstance(value, int) and not isinstance(value, bool) else value)
+def _id(name: str, value: object) -> str | None:
+    text = _line(name, str(value) if isinstance(value, int) and not isinstance(value, bool) else value)
     if text is not None and (len(text) > 200 or not text.isprintable()):
-        raise _FieldError("id", f"{_shown(text)} can't be an id: up to 200 printable characters")
+        raise _FieldError(name, f"{_shown(text)} can't be an id: up to 200 printable characters")
     return text
 
 
-def _year(value: object) -> int | None:
+def _doi(name: str, value: object) -> str | None:
+    text = _line(name, value)
+    match = None if text is None else _DOI.match(text)
+    if text is not None and match is None:
+        raise _FieldError(name, f"{_shown(text)} is no DOI (10.…/…)")
+    return match[1] if match else None
+
+
+def _year(name: str, value: object) -> int | None:
     if value is None or (isinstance(value, str) and not value.strip()):
         return None
     number = value
@@ -161,28 +173,27 @@ def _year(value: object) -> int | None:
     elif isinstance(value, float):  # spreadsheets make 2024.0 of a column with gaps
         number = int(value) if value.is_integer() else None
     if isinstance(number, bool) or not isinstance(number, int):
-        raise _FieldError("year", f"{_shown(value)} is no year, such as 2024")
+        raise _FieldError(name, f"{_shown(value)} is no year, such as 2024")
     if not YEARS[0] <= number <= YEARS[1]:
-        raise _FieldError("year", f"{_shown(value)} is not between {YEARS[0]} and {YEARS[1]}")
+        raise _FieldError(name, f"{_shown(value)} is not between {YEARS[0]} and {YEARS[1]}")
     return number
 
 
-def _authors(record: Record, notes: list[Problem]) -> tuple[str, ...]:
-    value = record.authors
-    if value is None:
-        return ()
+def _names(name: str, value: object) -> Iterable[tuple[int, object]] | None:
+    """The authors as they are given, with their numbers."""
     if isinstance(value, str):
         value = _split_names(clean(value))
-    if not isinstance(value, list | tuple):
-        _wrong("authors", "a list of names or one text", value)
-    names = []
-    for number, item in enumerate(value, 1):
-        name = item.get("name") if isinstance(item, dict) else item
-        if isinstance(name, str):
-            names.append(_line("authors", name))
-        else:
-            notes.append(_problem(record, "authors", f"number {number} is {_kind(item)}, no name; left out", note=True))
-    return tuple(name for name in names if name)
+    if value is not None and not isinstance(value, list | tuple):
+        _wrong(name, "a list of names or one text", value)
+    return None if value is None else enumerate(value, 1)
+
+
+def _name(name: str, numbered: object) -> str | None:
+    number, item = cast("tuple[int, object]", numbered)
+    said = item.get("name") if isinstance(item, dict) else item
+    if not isinstance(said, str):
+        raise _FieldError(name, f"number {number} is {_kind(item)}, no name")
+    return _line(name, said)
 
 
 def _split_names(text: str) -> list[str]:
@@ -197,12 +208,10 @@ def _split_names(text: str) -> list[str]:
     return [" ".join(part.split()) for part in parts if part.strip()]
 
 
-def _address(record: Record, name: str, value: object, notes: list[Problem]) -> str | None:
+def _address(name: str, value: object) -> str | None:
     text = _line(name, value)
     if text is not None and not _WEB.match(text):
-        message = f"{_shown(text)} is no web address (http:// or https://); left out"
-        notes.append(_problem(record, name, message, note=True))
-        return None
+        raise _FieldError(name, f"{_shown(text)} is no web address (http:// or https://)")
     return text
 
 

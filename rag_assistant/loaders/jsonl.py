@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from rag_assistant.loaders.base import Form, Problem, display, read_text
+from rag_assistant.loaders.base import LEFT_OUT, Form, Problem, display, read_text
 from rag_assistant.loaders.dialects import foreign_record, is_foreign
 from rag_assistant.loaders.exports import papers_of_export
 from rag_assistant.loaders.fields import Record, papers_from
@@ -33,7 +33,8 @@ def load_jsonl(path: Path) -> Iterator[Paper | Problem]:
 
     Keys: ``id`` (or ``_id``), ``title``, ``abstract`` (or ``text``), ``authors`` (a list, or one text), ``year``,
     ``venue``, ``url``, ``doi``, ``links`` (an object of addresses), ``openreview``, ``proceedings`` (or ``pmlr``). A
-    title or an abstract is required; other keys are passed over. A record of OpenReview, Semantic Scholar, Crossref or
+    title or an abstract is required; other keys are passed over, and what of these can't be used is left out with a
+    note. A record of OpenReview, Semantic Scholar, Crossref or
     CSL is read as such.
     """
     text, problems = read_text(path)
@@ -86,8 +87,8 @@ def papers_of_object(file: str, line: int, value: Any) -> Iterator[Paper | Probl
         return
     links = value.get("links")
     if links is not None and not isinstance(links, dict):
-        yield Problem(file, line, "links", "must be an object of names and web addresses")
-        return
+        yield Problem(file, line, "links", f"must be an object of names and web addresses{LEFT_OUT}", note=True)
+        links = None
     named = {known: value[key] for key, known in _LINKS.items() if value.get(key) is not None}
     yield from papers_from(
         Record(

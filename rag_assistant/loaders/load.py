@@ -1,24 +1,36 @@
-"""From files, folders and addresses to papers, each once, and a report of what was passed over."""
+"""From files, folders, addresses and services to papers, each once, and a report of what was passed over."""
 
 from __future__ import annotations
 
 import os
 import stat
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from rag_assistant.errors import LoadError
-from rag_assistant.loaders.base import Form, Loader, LoadReport, Problem, display, grouped, read_text
+from rag_assistant.loaders.base import (
+    Form,
+    Loader,
+    LoadReport,
+    OnProgress,
+    Problem,
+    Source,
+    display,
+    grouped,
+    read_text,
+)
 from rag_assistant.loaders.columns import FIELDS
 from rag_assistant.loaders.download import download, is_address
 from rag_assistant.loaders.identity import derived_id
 from rag_assistant.loaders.merging import Known, merged, same_under_one_id
-from rag_assistant.loaders.registry import loader_of, supported
+from rag_assistant.loaders.registry import loader_of, source_for, supported
 from rag_assistant.types import Paper
 
+LIBRARY = "zotero.sqlite"
+"""What Zotero calls its library, wherever the user keeps its folder."""
 _TOLD = 3
 
 
@@ -29,40 +41,48 @@ def load_papers(
     columns: Mapping[str, str] | None = None,
     known: Iterable[Paper] = (),
     allow_private: bool = False,
+    progress: OnProgress | None = None,
 ) -> LoadReport:
-    """The papers of files, folders and addresses of the web.
+    """The papers of files, folders, addresses of the web, and services.
 
     What form a file has is told by its content, else by its extension. Folders are read with all below them, sorted by
     name; hidden files, READMEs and symbolic links to folders are passed over, files of unknown form too, with a note. A
-    file named twice is read once.
+    file named twice is read once. Of a folder that holds a Zotero library only that is read, and not the files that
+    Zotero stores there.
 
     Records of one paper become one: of the same DOI, arXiv, OpenReview or PubMed id, or whose titles and first words
     are alike. The fullest wins, what the others have besides is added, and the first one's id stays. Two papers that
     have one id are told apart: the second gets an id of its own, with a note.
 
     Args:
-        paths: What to read, in this order. ``~`` is the home folder.
+        paths: What to read, in this order. ``~`` is the home folder; ``arxiv:ID``, ``doi:DOI`` and
+            ``openreview:VENUE/YEAR`` are asked for over the network.
         merge: Whether to do so; otherwise each record is a paper of its own.
         columns: How columns of tables are called, by field: ``{"abstract": "Summary"}``.
         known: Papers that are there already: a record of one of them gets its id.
         allow_private: Whether an address may be of this machine or its own network.
+        progress: Told of files and requests.
 
     Raises:
-        LoadError: A path isn't there, an address can't be read, a file that is named has a form that no loader reads,
-            or no paper at all came of it.
+        LoadError: A path isn't there, an address can't be read, a service failed, a file that is named has a form that
+            no loader reads, or no paper at all came of it.
         PluginError: A loader of another package can't be loaded.
     """
     unknown = [field for field in columns or () if field not in FIELDS]
     if unknown:
         raise LoadError(f"A paper has no field {unknown[0]!r}.", hint=f"fields are {', '.join(FIELDS)}")
-    gathered = _Gathered(merge=merge, columns=columns)
+    gathered = _Gathered(merge=merge, columns=columns, progress=progress)
     given = [paths] if isinstance(paths, str | os.PathLike) else paths
     named = [os.fspath(path) for path in given]
     if not named:
         raise LoadError("No file of papers was named.", hint="name files, folders or addresses")
     for name in named:
         if is_address(name):
-            gathered.fetch(name, allow_private)
+            gathered.download(name, allow_private)
+            continue
+        source = source_for(name)
+        if source is not None and not os.path.lexists(name):
+            gathered.fetch(name, source)
             continue
         for file in _files(Path(name).expanduser(), gathered.problems, gathered.notes):
             gathered.read(*file)
@@ -75,6 +95,7 @@ def load_papers(
         tuple(gathered.problems),
         tuple(gathered.notes),
         tuple(gathered.files),
+        tuple(gathered.sources),
         tuple(gathered.merged),
     )
 
@@ -82,17 +103,19 @@ def load_papers(
 class _Gathered:
     """What has been read so far."""
 
-    def __init__(self, *, merge: bool, columns: Mapping[str, str] | None) -> None:
+    def __init__(self, *, merge: bool, columns: Mapping[str, str] | None, progress: OnProgress | None) -> None:
         self.papers: dict[str, Paper] = {}
         self.problems: list[Problem] = []
         self.notes: list[Problem] = []
         self.merged: list[Problem] = []
         self.files: list[Path] = []
+        self.sources: list[str] = []
         self._merge = merge
         self._columns = columns
         self._known = Known()
         self._seen: set[Path] = set()
         self._copies: Counter[str] = Counter()
+        self._progress = progress
 
     def read(self, path: Path, loader: Loader) -> None:
         real = path.resolve()
@@ -100,10 +123,25 @@ class _Gathered:
             return
         self._seen.add(real)
         self.files.append(path)
+        if self._progress is not None:
+            self._progress("reading", len(self.files), 0)
         self._take(display(path), self._items(path, loader))
 
-    def fetch(self, address: str, allow_private: bool) -> None:
+    def fetch(self, name: str, source: Source) -> None:
+        from rag_assistant.loaders.web import Web
+
+        if name in self.sources:
+            return
+        self.sources.append(name)
+        # A service that fails ends it all: what it has isn't known, and an index of the rest would drop that.
+        items = _items(name, lambda: source(name.partition(":")[2], Web(self._progress)), passed=LoadError)
+        self._take(name, items)
+
+    def download(self, address: str, allow_private: bool) -> None:
         """Reads what is at an address; what comes of it is from there, not from where it was kept."""
+        if address in self.sources:
+            return
+        self.sources.append(address)
         with TemporaryDirectory(prefix="rag-assistant-") as folder:
             path = download(address, Path(folder), allow_private=allow_private)
             loader = loader_of(path)
@@ -131,7 +169,9 @@ class _Gathered:
 
     def _items(self, path: Path, loader: Loader) -> Iterator[Paper | Problem]:
         mapped = loader.map_columns if self._columns and isinstance(loader, Form) else None
-        return _items(path, loader if mapped is None else lambda table: mapped(table, self._columns or {}))
+        if mapped is None:
+            return _items(display(path), lambda: loader(path))
+        return _items(display(path), lambda: mapped(path, self._columns or {}))
 
     def _take(self, origin: str, items: Iterator[Paper | Problem]) -> None:
         came = 0
@@ -206,21 +246,25 @@ def _unknown(name: str, path: Path) -> LoadError:
     )
 
 
-def _items(path: Path, loader: Loader) -> Iterator[Paper | Problem]:
-    """What a loader yields, with whatever goes wrong in it as a problem of the file."""
+def _items(
+    origin: str, load: Callable[[], Iterator[Paper | Problem]], passed: type[Exception] | tuple[()] = ()
+) -> Iterator[Paper | Problem]:
+    """What a loader yields, with whatever goes wrong in it, but for what is ``passed`` on, as a problem of the file."""
     try:
-        for item in loader(path):
+        for item in load():
             if not isinstance(item, Paper | Problem):
                 raise TypeError(f"it yielded {type(item).__name__}")
             if isinstance(item, Paper) and not (item.id.strip() and item.title.strip()):
                 raise ValueError(f"it yielded a paper without id or title, from {item.source or 'nowhere named'}")
             yield item
+    except passed:
+        raise
     except OSError as error:
-        yield Problem(display(path), None, "", f"can't be read: {error.strerror or error}")
+        yield Problem(origin, None, "", f"can't be read: {error.strerror or error}")
     except MemoryError:
-        yield Problem(display(path), None, "", "is too large for this machine's memory; split it")
+        yield Problem(origin, None, "", "is too large for this machine's memory; split it")
     except Exception as error:  # a third party's loader may raise anything, and the other files still count
-        yield Problem(display(path), None, "", f"its loader failed: {type(error).__name__}: {error}")
+        yield Problem(origin, None, "", f"its loader failed: {type(error).__name__}: {error}")
 
 
 def _files(path: Path, problems: list[Problem], notes: list[Problem]) -> Iterator[tuple[Path, Loader]]:
@@ -254,6 +298,10 @@ def _below(folder: Path, problems: list[Problem]) -> Iterator[Path]:
         problems.append(Problem(display(Path(error.filename)), None, "", f"can't be read: {error.strerror}"))
 
     for parent, folders, files in os.walk(folder, onerror=failed):
+        if LIBRARY in files:
+            folders[:] = []
+            yield Path(parent, LIBRARY)
+            continue
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         for name in sorted(files):
             if not name.startswith(".") and Path(name).stem.lower() != "readme":

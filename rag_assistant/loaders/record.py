@@ -112,11 +112,9 @@ def _header(
             authors.append(value)
             places.setdefault("authors", number + 1)
         elif key == "link":
-            name, _, address = value.partition(" ")
-            if not address.strip():
-                raise _HeaderError(number + 1, "must be 'link: <name> <address>'", key)
-            links.append((name, address))
-            places[name] = number + 1
+            name, space, address = value.partition(" ")
+            links.append((name, address) if space else (key, value))
+            places.setdefault(links[-1][0], number + 1)
         else:
             values[key] = value
             places[key] = number + 1

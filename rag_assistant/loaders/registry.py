@@ -1,8 +1,8 @@
-"""From a file's content, or its extension, to the loader that reads it; a loader is a plug-in."""
+"""From a file's content or extension, or a service's name, to what reads it; both are plug-ins."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from difflib import get_close_matches
 from functools import cache
@@ -13,11 +13,13 @@ from types import MappingProxyType
 from typing import cast
 
 from rag_assistant.errors import PluginError
-from rag_assistant.loaders.base import Form, Loader, read_head
+from rag_assistant.loaders.base import Form, Loader, Source, read_head
 
 GROUP = "rag_assistant.loaders"
 """The entry-point group. An entry's name is the extension without its full stop, or any name where its value,
 ``module:callable``, is a :class:`Form`, which says its extensions itself."""
+SOURCE_GROUP = "rag_assistant.sources"
+"""The same for services: an entry's name is what stands before the colon, as in ``arxiv:1707.08567``."""
 
 BUILTINS: Mapping[str, str] = MappingProxyType(
     {
@@ -37,10 +39,20 @@ BUILTINS: Mapping[str, str] = MappingProxyType(
         "xlsx": "rag_assistant.loaders.xlsx:XLSX",
         "pmlr": "rag_assistant.loaders.front_matter:FRONT_MATTER",
         "md": "rag_assistant.loaders.record:load_record",
+        "pdf": "rag_assistant.loaders.pdf:PDF",
+        "sqlite": "rag_assistant.loaders.zotero:load_zotero",
         "txt": "rag_assistant.loaders.text:load_text",
     }
 )
 """What this package registers; repeated here so that a checkout that isn't installed works too."""
+SOURCES: Mapping[str, str] = MappingProxyType(
+    {
+        "arxiv": "rag_assistant.loaders.arxiv:fetch_arxiv",
+        "doi": "rag_assistant.loaders.doi:fetch_doi",
+        "openreview": "rag_assistant.loaders.openreview:fetch_openreview",
+    }
+)
+"""The same for services."""
 
 
 def extensions() -> tuple[str, ...]:
@@ -63,13 +75,22 @@ def loader_for(extension: str) -> Loader | None:
     claiming = [loader for builtin, loader in _builtins().items() if name in _claimed(builtin, loader)]
     if claiming:
         return claiming[0]
-    found = {entry.value: entry for entry in _installed() if entry.name.lower().lstrip(".") == name}
-    if len(found) > 1:
-        raise PluginError(
-            f"Several installed packages offer a loader for .{name}: {', '.join(sorted(found))}.",
-            hint="uninstall all but one",
-        )
-    return next((_loaded(entry, name) for entry in found.values()), None)
+    return cast(Loader | None, _plugin(_installed(), name, f"loader for .{name}"))
+
+
+def source_for(name: str) -> Source | None:
+    """What asks the service that a name such as ``arxiv:1707.08567`` begins with; ``None`` where that is none.
+
+    Raises:
+        PluginError: As for :func:`loader_for`.
+    """
+    scheme, colon, _ = name.partition(":")
+    if not colon or not scheme.isalpha():
+        return None
+    scheme = scheme.lower()
+    if scheme in SOURCES:
+        return cast(Source, _imported(SOURCES[scheme]))
+    return cast(Source | None, _plugin(entry_points(group=SOURCE_GROUP), scheme, f"source for {scheme}:"))
 
 
 def loader_of(path: Path) -> Loader | None:
@@ -104,8 +125,12 @@ def _head(path: Path) -> str:
 
 @cache
 def _builtins() -> Mapping[str, Loader]:
-    parts = {name: target.partition(":") for name, target in BUILTINS.items()}
-    return {name: getattr(import_module(module), attribute) for name, (module, _, attribute) in parts.items()}
+    return {name: cast(Loader, _imported(target)) for name, target in BUILTINS.items()}
+
+
+def _imported(target: str) -> object:
+    module, _, attribute = target.partition(":")
+    return getattr(import_module(module), attribute)
 
 
 def _claimed(name: str, loader: Loader) -> tuple[str, ...]:
@@ -127,14 +152,21 @@ def _foreign_forms() -> list[Form]:
     return forms
 
 
-def _loaded(entry: EntryPoint, name: str) -> Loader:
-    try:
-        loader = entry.load()
-    except Exception as error:  # a third party's module may raise anything
-        raise PluginError(f"The loader for .{name}, {entry.value}, can't be loaded: {error}.") from error
-    if not callable(loader):
-        raise PluginError(f"The loader for .{name}, {entry.value}, is not callable.")
-    return cast(Loader, loader)
+def _plugin(installed: Iterable[EntryPoint], name: str, what: str) -> object:
+    found = {entry.value: entry for entry in installed if entry.name.lower().lstrip(".") == name}
+    if len(found) > 1:
+        raise PluginError(
+            f"Several installed packages offer a {what}: {', '.join(sorted(found))}.", hint="uninstall all but one"
+        )
+    for value, entry in found.items():
+        try:
+            loader = entry.load()
+        except Exception as error:  # a third party's module may raise anything
+            raise PluginError(f"The {what}, {value}, can't be loaded: {error}.") from error
+        if not callable(loader):
+            raise PluginError(f"The {what}, {value}, is not callable.")
+        return loader
+    return None
 
 
 def supported(extension: str = "") -> str:

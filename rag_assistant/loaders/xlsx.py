@@ -103,7 +103,7 @@ def _text(value: object) -> str:
 
 XLSX = Form(
     load_xlsx,
-    lambda head: head.startswith("PK\x03\x04") and ("xl/" in head or "[Content_Types]" in head),
+    lambda head: head.startswith("PK") and ("xl/" in head or "[Content_Types]" in head),
     ("xlsx", "xlsm"),
     map_columns=load_xlsx,
 )

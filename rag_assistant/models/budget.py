@@ -10,7 +10,7 @@ import threading
 from dataclasses import dataclass, replace
 
 from rag_assistant.errors import BudgetExceeded, SettingsError
-from rag_assistant.settings import Settings
+from rag_assistant.settings import BudgetSettings
 from rag_assistant.types import Usage
 
 
@@ -30,7 +30,7 @@ class Budget:
         SettingsError: A limit in dollars is set and a price isn't.
     """
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: BudgetSettings) -> None:
         self._settings = settings
         self._lock = threading.Lock()
         self._spent = _Amount()

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import json
-import math
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 
 from rag_assistant.errors import (
     BackendAuthError,
@@ -25,6 +22,7 @@ from rag_assistant.errors import (
 )
 from rag_assistant.escapes import without_escapes
 from rag_assistant.models.events import Failed, said_in
+from rag_assistant.pauses import duration, retry_after
 
 _TOO_LONG = ("context_length", "context length", "context size", "context window", "maximum context", "too many tokens")
 _FILTER = ("content_filter", "content_policy", "content policy", "responsible ai")
@@ -63,12 +61,12 @@ def typed_errors(server: str, model: str, key_variable: str, key: str = "") -> I
         ) from error
     except openai.APIStatusError as error:
         said = error.response.text
-        refusal = _Refusal(error.status_code, _hidden(key, said_in(said)), said.lower(), error.response.headers)
+        refusal = _ServerRefusal(error.status_code, _hidden(key, said_in(said)), said.lower(), error.response.headers)
         raise _refused(refusal, server, model, key_variable) from error
     except Failed as error:
         reason = _hidden(key, error.reason)
         if error.status:
-            refusal = _Refusal(error.status, reason, error.words, {})
+            refusal = _ServerRefusal(error.status, reason, error.words, {})
             raise _refused(refusal, server, model, key_variable) from error
         raise broken_off(server, reason, error.words) from error
     except openai.APIError as error:
@@ -98,11 +96,11 @@ def foreign(error: Exception, server: str, model: str, key_variable: str, key: s
         if isinstance(code, int) and 400 <= code < 600:
             headers = getattr(response, "headers", None)
             body = str(getattr(response, "text", ""))
-            refusal = _Refusal(code, _hidden(key, said_in(body)) or told, f"{told} {body}".lower(), headers or {})
+            refusal = _ServerRefusal(code, _hidden(key, said_in(body)) or told, f"{told} {body}".lower(), headers or {})
             return _refused(refusal, server, model, key_variable)
     kind = type(error).__name__
     if re.search(r"auth|permission|credential", kind, re.IGNORECASE):
-        return _refused(_Refusal(401, told, "", {}), server, model, key_variable)
+        return _refused(_ServerRefusal(401, told, "", {}), server, model, key_variable)
     if "timeout" in kind.lower():
         return out_of_time(server)
     return by_words(told.lower(), server) or BackendError(
@@ -111,7 +109,7 @@ def foreign(error: Exception, server: str, model: str, key_variable: str, key: s
 
 
 @dataclass(frozen=True, slots=True)
-class _Refusal:
+class _ServerRefusal:
     """A refusal over HTTP: what it says to people, and all of its words in lower case."""
 
     code: int
@@ -120,9 +118,9 @@ class _Refusal:
     headers: Mapping[str, str]
 
 
-def _refused(refusal: _Refusal, server: str, model: str, key_variable: str) -> BackendError:
+def _refused(refusal: _ServerRefusal, server: str, model: str, key_variable: str) -> BackendError:
     code = refusal.code
-    wait = _retry_after(refusal.headers)
+    wait = retry_after(refusal.headers)
     if code == 401:  # what a server says of a key may repeat it
         return BackendAuthError(
             f"{server} refused the key ({code}).", hint=f"set {key_variable} to a key that is valid"
@@ -145,7 +143,7 @@ def _refused(refusal: _Refusal, server: str, model: str, key_variable: str) -> B
     if code == 429:
         return BackendRateLimited(
             _told(f"{server} takes no more requests for now (429)", refusal.message),
-            hint=f"ask again in {_duration(wait)}, or use --backend extractive",
+            hint=f"ask again in {duration(wait)}, or use --backend extractive",
             retry_after=wait,
         )
     if code in (408, 504):
@@ -156,7 +154,7 @@ def _refused(refusal: _Refusal, server: str, model: str, key_variable: str) -> B
     if code >= 500:
         return BackendUnreachable(
             _told(f"{server} has a fault ({code})", refusal.message),
-            hint=f"ask again in {_duration(wait)}, or look at its log",
+            hint=f"ask again in {duration(wait)}, or look at its log",
             retry_after=wait,
         )
     return BackendProtocolError(
@@ -225,28 +223,6 @@ def not_json(server: str) -> BackendError:
     return BackendProtocolError(
         f"{server} sent something that is not JSON.", hint="check that base_url is an OpenAI-compatible address"
     )
-
-
-def _retry_after(headers: Mapping[str, str]) -> float:
-    """Seconds, also where the header holds a date; 0 where there is none that can be read."""
-    told = headers.get("retry-after", "")
-    try:
-        seconds = float(told)
-    except ValueError:
-        try:
-            date = parsedate_to_datetime(told)
-        except (ValueError, TypeError, OverflowError):
-            return 0.0
-        seconds = (date.replace(tzinfo=date.tzinfo or UTC) - datetime.now(UTC)).total_seconds()
-    return max(0.0, seconds) if math.isfinite(seconds) else 0.0
-
-
-def _duration(seconds: float) -> str:
-    """For people; rounded up."""
-    for size, name in ((86_400, "days"), (3_600, "hours"), (60, "minutes"), (1, "seconds")):
-        if seconds > 2 * size:
-            return f"{math.ceil(seconds / size):,} {name}"
-    return "a moment"
 
 
 def _hidden(key: str, text: str) -> str:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
-Verdict = Literal["supported", "contradicted", "unsaid"]
+from rag_assistant.types import ClaimVerdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,9 +50,9 @@ class Stance:
     sentences: tuple[float, ...]
 
     @property
-    def verdict(self) -> Verdict:
+    def verdict(self) -> ClaimVerdict:
         """The likeliest of the three."""
-        chances: dict[Verdict, float] = {
+        chances: dict[ClaimVerdict, float] = {
             "supported": self.supported,
             "contradicted": self.contradicted,
             "unsaid": self.unsaid,

@@ -17,7 +17,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from rag_assistant.embedders.base import Embedder, Encoded
-from rag_assistant.evidence.base import Evidence, PaperEvidence, QuestionWord
+from rag_assistant.evidence.base import PaperEvidence, QuestionEvidence, QuestionWord
 from rag_assistant.index.manifest import Manifest
 from rag_assistant.index.opened import OpenIndex
 from rag_assistant.index.terms import stem, tokenize_question
@@ -74,7 +74,7 @@ class Retriever:
         self._reader = reader
         self._spelling = Spelling(index.papers.values())
 
-    def retrieve(self, query: Query, *, k: int, filters: Filters | None = None, scan: bool = False) -> Evidence:
+    def retrieve(self, query: Query, *, k: int, filters: Filters | None = None, scan: bool = False) -> QuestionEvidence:
         """The ``k`` best papers for the question, with all their sentences.
 
         Args:
@@ -93,10 +93,10 @@ class Retriever:
         words, vectors = self._question_words(query, encoded)
         candidates = self._candidates(query, encoded.vector, allowed, 500 if scan else CANDIDATES)
         if not candidates:
-            return Evidence(words, (), considered)
+            return QuestionEvidence(words, (), considered)
 
         scores = Scores(candidates, words, [stem(word.text) for word in words], encoded, vectors, query.focus)
-        return Evidence(words, self._top(query, scores, k), considered, corrections)
+        return QuestionEvidence(words, self._top(query, scores, k), considered, corrections)
 
     @property
     def reader(self) -> Reader | None:
@@ -136,14 +136,14 @@ class Retriever:
         """What the index was built with."""
         return self._index.manifest
 
-    def records(self, filters: Filters | None = None) -> Evidence:
+    def records(self, filters: Filters | None = None) -> QuestionEvidence:
         """All papers without their sentences, for questions that only the bibliography answers."""
         papers = self.papers(filters)
         nowhere = [Passage(f"{paper.id}:0-0", paper.id, 0, 0, "") for paper in papers]
         hits = [
             Hit(paper, at, rank, 0.0) for rank, (paper, at) in enumerate(zip(papers, nowhere, strict=True), start=1)
         ]
-        return Evidence((), tuple(PaperEvidence(hit, (), ()) for hit in hits), len(papers))
+        return QuestionEvidence((), tuple(PaperEvidence(hit, (), ()) for hit in hits), len(papers))
 
     def papers(self, filters: Filters | None = None) -> tuple[Paper, ...]:
         """The papers that the filters let through, in the order of the corpus."""
@@ -275,6 +275,6 @@ class _Folded:
         )
 
 
-def hits_of(evidence: Evidence) -> tuple[Hit, ...]:
+def hits_of(evidence: QuestionEvidence) -> tuple[Hit, ...]:
     """The hits alone, best first."""
     return tuple(paper.hit for paper in evidence.papers)

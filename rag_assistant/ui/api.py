@@ -12,7 +12,6 @@ from rag_assistant.types import Filters, Length, Turn
 from rag_assistant.ui.service import Service
 
 MOST = 100
-_Asking = Callable[[], Awaitable[Any]]
 
 
 def add_endpoints(service: Service) -> None:
@@ -97,7 +96,7 @@ def add_endpoints(service: Service) -> None:
     gr.api(papers, api_name="papers", concurrency_limit=None)
 
 
-async def _speaking(run: _Asking) -> Any:
+async def _speaking(run: Callable[[], Awaitable[Any]]) -> Any:
     """Runs it; an error of this package, or a value of the wrong form, reaches the caller as a sentence."""
     try:
         return await run()

@@ -23,6 +23,8 @@ MOST_CHARACTERS = 1_500_000
 MOST_CHATS = 100
 HISTORY = 6
 _NAME = 60
+_KEPT = {"question": str, "stopped": bool, "error": str, "hint": str, "liked": bool, "word": str}
+"""What is kept of an exchange as it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,15 +136,10 @@ def _write_chat(chat: Chat) -> dict[str, Any]:
 
 def _write_exchange(exchange: Exchange) -> dict[str, Any]:
     plain = {
-        "question": exchange.question,
+        **{name: getattr(exchange, name) for name in _KEPT},
         "answer": dict(exchange.raw) or None,
         "nearest": [paper.to_dict() for paper in exchange.answer.nearest] if exchange.answer else None,
         "draft": exchange.draft.to_dict() if exchange.draft else None,
-        "stopped": exchange.stopped,
-        "error": exchange.error,
-        "hint": exchange.hint,
-        "liked": exchange.liked,
-        "word": exchange.word,
     }
     return {name: value for name, value in plain.items() if value not in (None, "", False, []) or name == "liked"}
 
@@ -156,18 +153,9 @@ def _read_chat(stored: Any) -> Chat | None:
 
 def _read_exchange(stored: Mapping[str, Any]) -> Exchange:
     answer = _read(stored.get("answer"), _list(stored.get("nearest")))
-    liked = stored.get("liked")
-    return Exchange(
-        question=_text(stored.get("question")),
-        answer=answer,
-        raw=stored["answer"] if answer else {},
-        draft=_read(stored.get("draft")),
-        stopped=stored.get("stopped") is True,
-        error=_text(stored.get("error")),
-        hint=_text(stored.get("hint")),
-        liked=liked if isinstance(liked, bool) else None,
-        word=_text(stored.get("word")),
-    )
+    kept = {name: stored[name] for name, kind in _KEPT.items() if isinstance(stored.get(name), kind)}
+    raw = stored["answer"] if answer else {}
+    return Exchange(**{"question": "", **kept}, answer=answer, raw=raw, draft=_read(stored.get("draft")))
 
 
 def _read(raw: Any, nearest: Sequence[Any] = ()) -> Answer | None:

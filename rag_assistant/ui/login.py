@@ -14,8 +14,6 @@ from rag_assistant.errors import InputError
 USER_VARIABLE, PASSWORD_VARIABLE = "RAG_UI_USER", "RAG_UI_PASSWORD"
 _AFTER_A_MISS = 0.5
 
-Check = Callable[[str, str], bool]
-
 
 def credentials(file: Path | None = None) -> Mapping[str, str]:
     """Names and passwords from a file of ``name:password`` lines, else from ``RAG_UI_USER`` and ``RAG_UI_PASSWORD``.
@@ -53,7 +51,7 @@ def _from_file(file: Path) -> Mapping[str, str]:
     return {name.strip(): password for name, password in pairs}
 
 
-def checker(known: Mapping[str, str]) -> Check:
+def checker(known: Mapping[str, str]) -> Callable[[str, str], bool]:
     """A check that takes as long for an unknown name as for a wrong password, and half a second longer after a miss."""
 
     def check(user: str, password: str) -> bool:

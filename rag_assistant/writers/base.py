@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 from rag_assistant.drafts import Piece
-from rag_assistant.evidence.base import Evidence
+from rag_assistant.evidence.base import QuestionEvidence
 from rag_assistant.questions.form import QuestionForm
 from rag_assistant.types import Length
 
@@ -23,7 +23,7 @@ class Prompt:
     """
 
     form: QuestionForm
-    evidence: Evidence
+    evidence: QuestionEvidence
     length: Length = "normal"
 
 

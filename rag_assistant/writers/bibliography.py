@@ -9,7 +9,7 @@ from textwrap import shorten
 
 from rag_assistant.drafts import Draft, Frame, Label, Matched, Piece, Refusal
 from rag_assistant.evidence.answerability import judge
-from rag_assistant.evidence.base import FAR, Evidence, PaperEvidence, QuestionWord, coverage
+from rag_assistant.evidence.base import FAR, PaperEvidence, QuestionEvidence, QuestionWord, coverage
 from rag_assistant.questions.form import QuestionForm, list_on
 from rag_assistant.questions.patterns import Field
 from rag_assistant.questions.records import Condition, Order, RecordQuery
@@ -48,7 +48,7 @@ def _has_all(asked: list[str], author: list[str]) -> bool:
     ) and any(len(part) > 1 for part in asked)
 
 
-def answer_bibliography(form: QuestionForm, evidence: Evidence) -> Iterator[Piece]:
+def answer_bibliography(form: QuestionForm, evidence: QuestionEvidence) -> Iterator[Piece]:
     """The pieces that answer a question on the bibliography; a refusal where no paper or field is found."""
     if form.field == "papers_by":
         return _papers_by(form, evidence)
@@ -63,11 +63,11 @@ def answer_bibliography(form: QuestionForm, evidence: Evidence) -> Iterator[Piec
     return _of_one(form, evidence)
 
 
-def _count(evidence: Evidence) -> str:
+def _count(evidence: QuestionEvidence) -> str:
     return "There is 1 paper." if evidence.considered == 1 else f"There are {evidence.considered} papers."
 
 
-def _papers_by(form: QuestionForm, evidence: Evidence) -> Iterator[Piece]:
+def _papers_by(form: QuestionForm, evidence: QuestionEvidence) -> Iterator[Piece]:
     found = [(i, p.hit.paper) for i, p in enumerate(evidence.papers) if matches_person(p.hit.paper, form.person)]
     if not found:
         yield Refusal(
@@ -128,7 +128,7 @@ def _alternatives(name: str) -> list[str]:
 _TOLD_BY: dict[str, Field] = {"year": "year", "count": "count", "author": "authors", "venue": "venue"}
 
 
-def _records(records: RecordQuery, evidence: Evidence) -> Iterator[Piece]:
+def _records(records: RecordQuery, evidence: QuestionEvidence) -> Iterator[Piece]:
     papers = [paper.hit.paper for paper in evidence.papers]
     fit = {paper.id for paper in fitting_papers(records, papers)}
     if not fit:
@@ -168,7 +168,7 @@ def _all(papers: Sequence[Paper]) -> Iterator[Piece]:
         yield Frame(f"\n\n{more}")
 
 
-def _without(topic: str, evidence: Evidence) -> Iterator[Piece]:
+def _without(topic: str, evidence: QuestionEvidence) -> Iterator[Piece]:
     """The papers that aren't found to be on a topic and don't have its words: the abstracts can't show more."""
     form = list_on(topic)
     rows = [
@@ -195,7 +195,7 @@ def _same_words(words: tuple[QuestionWord, ...], paper: PaperEvidence) -> float:
     return coverage(words, tuple(float(match == 1.0) for match in paper.matches))
 
 
-def _similar(evidence: Evidence) -> Iterator[Piece]:
+def _similar(evidence: QuestionEvidence) -> Iterator[Piece]:
     """The papers nearest to the first, by their vectors and words."""
     itself, *others = (paper.hit.paper for paper in evidence.papers)
     if not others:
@@ -207,7 +207,7 @@ def _similar(evidence: Evidence) -> Iterator[Piece]:
         yield Draft(f"“{paper.title}”.", (Label(index),), "bibliography", ("title",))
 
 
-def _of_one(form: QuestionForm, evidence: Evidence) -> Iterator[Piece]:
+def _of_one(form: QuestionForm, evidence: QuestionEvidence) -> Iterator[Piece]:
     words = evidence.words
     judgements = [judge(words, paper) for paper in evidence.papers]
     able = [index for index, judgement in enumerate(judgements) if judgement.says]
@@ -247,7 +247,7 @@ _SOURCE = re.compile(r"\b(?:according\s+to|as\s+told\s+by)\b.*", re.IGNORECASE)
 _ABOUT_THE_PAPER = re.compile(r"\b(?:paper|work|article|study|authors?|wrote|written|writer)\b", re.IGNORECASE)
 
 
-def _credited(form: QuestionForm, evidence: Evidence, index: int) -> Draft | Refusal | None:
+def _credited(form: QuestionForm, evidence: QuestionEvidence, index: int) -> Draft | Refusal | None:
     """The sentence that credits somebody with what is asked about; ``None`` where the question is about the paper.
 
     A refusal where the sentences that credit somebody do so with something else.
@@ -269,7 +269,7 @@ def _credited(form: QuestionForm, evidence: Evidence, index: int) -> Draft | Ref
     return Draft(evidence.papers[index].sentences[-place].passage.text, (Label(index, -place),))
 
 
-def _quoted_address(form: QuestionForm, evidence: Evidence, index: int) -> Draft | None:
+def _quoted_address(form: QuestionForm, evidence: QuestionEvidence, index: int) -> Draft | None:
     """The sentence of the abstract with the address asked for: of code, or at a host that the question names and the
     record has no link to."""
     paper = evidence.papers[index]

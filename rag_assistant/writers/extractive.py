@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from rag_assistant.drafts import Draft, Label, Missing, Piece, Refusal
 from rag_assistant.evidence.answerability import Answerability, judge
-from rag_assistant.evidence.base import CLOSE, Evidence, PaperEvidence, heaviest
+from rag_assistant.evidence.base import CLOSE, PaperEvidence, QuestionEvidence, heaviest
 from rag_assistant.evidence.comparison_subjects import best_for_subject, subject_words, subset
 from rag_assistant.evidence.sentence_choice import ranked, smallest_set
 from rag_assistant.questions.form import QuestionForm
@@ -77,18 +77,18 @@ def _draft(position: int, paper: PaperEvidence, sentence: int) -> Draft:
     return Draft(paper.sentences[sentence].passage.text, (Label(position, sentence),))
 
 
-def _judgements(evidence: Evidence) -> list[Answerability]:
+def _judgements(evidence: QuestionEvidence) -> list[Answerability]:
     return [judge(evidence.words, paper) for paper in evidence.papers]
 
 
-def _refusal(evidence: Evidence, judgements: list[Answerability]) -> Refusal:
+def _refusal(evidence: QuestionEvidence, judgements: list[Answerability]) -> Refusal:
     on_topic = [j for j in judgements if j.on_topic]
     if not on_topic:
         return Refusal("not_in_corpus", heaviest(evidence))
     return Refusal("not_in_abstracts", on_topic[0].missing or heaviest(evidence))
 
 
-def _sentences(form: QuestionForm, evidence: Evidence, size: Size, *, brief: bool) -> Iterator[Piece]:
+def _sentences(form: QuestionForm, evidence: QuestionEvidence, size: Size, *, brief: bool) -> Iterator[Piece]:
     """One fact, a figure, a reason, a yes/no: from the best paper, and from further ones that answer too where several
     are asked for or the reader is about as sure of them. A brief answer takes another only where several are asked for.
     """
@@ -110,7 +110,7 @@ def _sentences(form: QuestionForm, evidence: Evidence, size: Size, *, brief: boo
             yield _draft(index, evidence.papers[index], sentence)
 
 
-def _comparison(form: QuestionForm, evidence: Evidence, size: Size) -> Iterator[Piece]:
+def _comparison(form: QuestionForm, evidence: QuestionEvidence, size: Size) -> Iterator[Piece]:
     """Evidence for each side; one sentence serves both where it names both."""
     judgements = _judgements(evidence)
     if not any(judgement.on_topic for judgement in judgements):
@@ -142,7 +142,7 @@ def _comparison(form: QuestionForm, evidence: Evidence, size: Size) -> Iterator[
                 yield _draft(index, evidence.papers[index], at)
 
 
-def _names_all(evidence: Evidence, judgements: list[Answerability], sides: list[tuple[int, ...]]) -> int | None:
+def _names_all(evidence: QuestionEvidence, judgements: list[Answerability], sides: list[tuple[int, ...]]) -> int | None:
     """The best paper with a sentence that names every side, if there is one."""
     for index, paper in enumerate(evidence.papers):
         if judgements[index].on_topic and any(

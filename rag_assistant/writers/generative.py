@@ -17,7 +17,7 @@ from pathlib import Path
 
 from rag_assistant.drafts import Piece
 from rag_assistant.errors import BackendError
-from rag_assistant.evidence.base import Evidence
+from rag_assistant.evidence.base import QuestionEvidence
 from rag_assistant.evidence.packing import first_papers, fitting
 from rag_assistant.models.base import ChatModel
 from rag_assistant.models.caller import Caller
@@ -52,7 +52,7 @@ class Packed:
     """
 
     rendered: Rendered
-    evidence: Evidence
+    evidence: QuestionEvidence
     notice: str = ""
 
 
@@ -94,7 +94,7 @@ class GenerativeWriter:
         limit = self.caller.context()
         compact = is_small(self.model) or (limit is not None and limit <= COMPACT_UP_TO)
 
-        def rendered(evidence: Evidence) -> Rendered:
+        def rendered(evidence: QuestionEvidence) -> Rendered:
             return render_answer(prompt.form.text, evidence, length=prompt.length, compact=compact, folder=self.prompts)
 
         evidence = fitting(prompt.form, prompt.evidence, self._room(limit), lambda part: rendered(part).tokens)
@@ -112,7 +112,7 @@ class GenerativeWriter:
         """
         limit = self.caller.context()
 
-        def rendered(evidence: Evidence) -> Rendered:
+        def rendered(evidence: QuestionEvidence) -> Rendered:
             return render_list(prompt.form.text, evidence, folder=self.prompts)
 
         evidence = first_papers(
@@ -170,7 +170,7 @@ class _AnswerReply(ModelReply):
 
     _tells_cut = True
 
-    def __init__(self, evidence: Evidence, question: str, server: str) -> None:
+    def __init__(self, evidence: QuestionEvidence, question: str, server: str) -> None:
         super().__init__(server)
         self._reply = Reply(evidence, question)
 

@@ -31,11 +31,10 @@ def unpacked(text: str, sentinel: str) -> str:
     inside = fenced["inside"] if fenced else text
     try:
         value = json.loads(inside)
-    except ValueError:
+        told = " ".join(_texts(value, sentinel)) if isinstance(value, dict | list) else ""
+    except (ValueError, RecursionError):  # no JSON, or nested deeper than any answer
         return inside
-    if not isinstance(value, dict | list):
-        return inside
-    return " ".join(_texts(value, sentinel)) or inside
+    return told or inside
 
 
 def _texts(value: Any, sentinel: str) -> Iterator[str]:

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 
 from rag_assistant.drafts import Label
-from rag_assistant.evidence.base import Evidence
+from rag_assistant.evidence.base import QuestionEvidence
 from rag_assistant.models.replies import ModelReply
 from rag_assistant.writers.markers import markers
 
@@ -50,7 +50,7 @@ class ListReply(ModelReply):
         return not self.answer.strip()
 
 
-def picked(text: str, evidence: Evidence, *, truncated: bool = False) -> Picked:
+def picked(text: str, evidence: QuestionEvidence, *, truncated: bool = False) -> Picked:
     """Reads a reply.
 
     Args:
@@ -86,7 +86,7 @@ def _labels(line: str, papers: int) -> list[Label]:
     return [label for marker in markers(line, papers) for label in marker.labels]
 
 
-def _quotable(label: Label, evidence: Evidence) -> bool:
+def _quotable(label: Label, evidence: QuestionEvidence) -> bool:
     """Whether there is such a sentence among what was sent; one that gives orders was not."""
     if not 0 <= label.paper < len(evidence.papers):
         return False

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from rag_assistant.drafts import Draft, Frame, Label, Matched, Piece, Refusal
 from rag_assistant.evidence.answerability import confidence
-from rag_assistant.evidence.base import Evidence, PaperEvidence, QuestionWord, coverage, heaviest
+from rag_assistant.evidence.base import PaperEvidence, QuestionEvidence, QuestionWord, coverage, heaviest
 from rag_assistant.evidence.comparison_subjects import subject_words, subset
 from rag_assistant.evidence.sentence_choice import ranked
 from rag_assistant.questions.form import GENERIC_WORDS, QuestionForm
@@ -22,7 +22,7 @@ LISTED, LISTED_IF_MATCHING = 0.7, 0.1
 NO_TOPIC = "Which topic should the papers be on?"
 
 
-def matched_by_words(form: QuestionForm, evidence: Evidence, most: int) -> Iterator[Piece]:
+def matched_by_words(form: QuestionForm, evidence: QuestionEvidence, most: int) -> Iterator[Piece]:
     """All papers that match, each with the sentence that shows it, and out of how many; ``most`` are told."""
     if not evidence.words:
         yield Refusal("clarify", message=NO_TOPIC)
@@ -38,7 +38,7 @@ def matched_by_words(form: QuestionForm, evidence: Evidence, most: int) -> Itera
     yield from listed(evidence, rows, most)
 
 
-def listed(evidence: Evidence, rows: Sequence[Label], most: int, remark: str = "") -> Iterator[Piece]:
+def listed(evidence: QuestionEvidence, rows: Sequence[Label], most: int, remark: str = "") -> Iterator[Piece]:
     """A list in its form: a count, then a row for each paper, with the sentence that shows why it is there.
 
     Args:
@@ -60,7 +60,7 @@ def listed(evidence: Evidence, rows: Sequence[Label], most: int, remark: str = "
         yield Frame(f"\n\nThe other {left_out} are left out here.")
 
 
-def best_sentence(evidence: Evidence, paper: int) -> int:
+def best_sentence(evidence: QuestionEvidence, paper: int) -> int:
     """The sentence of a paper that shows best that it belongs."""
     return ranked(evidence.words, evidence.papers[paper])[0][1]
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from rag_assistant.drafts import Draft, Frame, Label, Missing, PartialSentence, Piece, Refusal, Withdrawn
 from rag_assistant.escapes import without_escapes
-from rag_assistant.evidence.base import Evidence
+from rag_assistant.evidence.base import QuestionEvidence
 from rag_assistant.grounding.attribution import quoted, resolve
 from rag_assistant.sentences import sentence_spans
 from rag_assistant.writers.denials import denied_part, may_deny
@@ -51,7 +51,7 @@ class Reply:
         empty: Whether nothing has come but white space, reasoning, and words that say nothing, such as a heading.
     """
 
-    evidence: Evidence
+    evidence: QuestionEvidence
     question: str
     empty: bool = True
     _pending: str = ""

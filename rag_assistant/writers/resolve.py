@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import inspect
 from typing import Any
 
 from rag_assistant.errors import PluginError
-from rag_assistant.plugins import load_plugin
+from rag_assistant.plugins import load_plugin, parameters_of
 from rag_assistant.settings import Settings
 from rag_assistant.writers.base import Backend
 
@@ -25,7 +24,8 @@ def resolve_backend(chosen: str | object, settings: Settings) -> Backend:
     made: Any = chosen
     if isinstance(chosen, str):
         factory = load_plugin("backend", chosen)
-        made = factory if _is_llm(factory) else _called(factory, settings)
+        given = {"settings": settings} if "settings" in parameters_of(factory) else {}
+        made = factory if _is_llm(factory) else factory(**given)
     if _is_llm(made):
         from rag_assistant.models.llamaindex import LlamaIndexModel
 
@@ -44,11 +44,3 @@ def resolve_backend(chosen: str | object, settings: Settings) -> Backend:
 
 def _is_llm(made: object) -> bool:
     return hasattr(made, "stream_chat") and hasattr(made, "astream_chat")
-
-
-def _called(factory: Any, settings: Settings) -> Any:
-    try:
-        takes_settings = "settings" in inspect.signature(factory).parameters
-    except (TypeError, ValueError):  # what is no function or class, or hides its parameters
-        takes_settings = False
-    return factory(settings=settings) if takes_settings else factory()

@@ -55,7 +55,7 @@ def test_the_abstracts_answer_where_the_model_fails(
     opened: Open, server: Script, assistant: Assistant, reply: Reply
 ) -> None:
     server.say(reply)
-    answer = both(opened(fallback="extractive"))
+    answer = both(opened(fallback=True))
     plain = assistant.ask(QUESTION)
     assert (answer.text, answer.statements, answer.citations) == (plain.text, plain.statements, plain.citations)
     assert (answer.backend, answer.model, answer.prompt) == ("extractive", "", None)
@@ -68,7 +68,7 @@ def test_the_abstracts_answer_where_the_model_fails(
 
 def test_text_that_had_streamed_is_replaced(opened: Open, server: Script, assistant: Assistant) -> None:
     server.say(Reply(("PPO outperforms DPO [1.s1]. ", "And then. ", "It"), breaks=True))
-    events = list(opened(fallback="extractive").stream(QUESTION).events())
+    events = list(opened(fallback=True).stream(QUESTION).events())
     final = events[-1]
     assert isinstance(final, FinalEvent)
     assert final.replaced
@@ -120,8 +120,8 @@ def test_without_a_key_the_abstracts_answer(assistant: Assistant) -> None:
     with pytest.raises(e.BackendAuthError):
         Assistant.open(index, backend="openai")
     with pytest.raises(e.SettingsError, match="did you mean fallback"):
-        Assistant.open(index, backend="openai", falback="extractive")
-    with Assistant.open(index, backend="openai", fallback="extractive") as asked:
+        Assistant.open(index, backend="openai", falback=True)
+    with Assistant.open(index, backend="openai", fallback=True) as asked:
         assert asked.ask(QUESTION).text == assistant.ask(QUESTION).text
         assert any("OPENAI_API_KEY is not set, so answers come from the abstracts" in told for told in asked.notices)
 
@@ -134,7 +134,7 @@ def test_a_budget_stops_before_the_call(opened: Open, server: Script) -> None:
         opened(max_cost=0.0001, **PRICES).ask(QUESTION)
     assert "RAG_MAX_COST" in raised.value.hint
     assert server.seen == []
-    answer = opened(max_cost=0.0001, fallback="extractive", **PRICES).ask(QUESTION)
+    answer = opened(max_cost=0.0001, fallback=True, **PRICES).ask(QUESTION)
     assert answer.backend == "extractive"
     assert "max_cost" in answer.notices[0]
     assert server.seen == []
@@ -406,7 +406,7 @@ def test_the_abstracts_answer_where_nothing_of_a_model_holds(
     opened: Open, server: Script, assistant: Assistant, question: str, reply: str
 ) -> None:
     server.say(reply)
-    asked, plain = opened(fallback="extractive"), assistant.ask(question)
+    asked, plain = opened(fallback=True), assistant.ask(question)
     assert plain.status == "answered"
     answer = both(asked, question)
     assert (answer.status, answer.text, answer.statements) == (plain.status, plain.text, plain.statements)
@@ -423,7 +423,7 @@ def test_the_abstracts_answer_where_nothing_of_a_model_holds(
 @pytest.mark.parametrize("reply", ["NOT_IN_ABSTRACTS", "DisA is instantiated for two backbone networks [1]."])
 def test_a_refusal_stays_where_the_abstracts_have_no_answer_either(opened: Open, server: Script, reply: str) -> None:
     server.say(reply)
-    answer = both(opened(fallback="extractive"), NEAR_MISS)
+    answer = both(opened(fallback=True), NEAR_MISS)
     assert (answer.status, answer.backend, answer.statements) == ("not_in_abstracts", "openai-like", ())
     assert answer.prompt is not None
     assert bool(answer.draft) == (reply != "NOT_IN_ABSTRACTS")
@@ -477,7 +477,7 @@ def test_an_answer_is_asked_for_in_the_language_it_can_be_checked_in(opened: Ope
 
 def test_a_models_refusal_stands_where_the_gate_is_less_sure(opened: Open, server: Script) -> None:
     server.say("NOT_IN_ABSTRACTS")
-    answer = both(opened(fallback="extractive", reader=OnDisA(TWIN)), NEAR_MISS)
+    answer = both(opened(fallback=True, reader=OnDisA(TWIN)), NEAR_MISS)
     assert answer.confidence is not None
     assert answer.confidence < 0.8
     assert answer.status == "not_in_abstracts"

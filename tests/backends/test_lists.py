@@ -211,7 +211,7 @@ def test_what_fails_in_one_batch_is_told_and_the_others_are_kept(
 
 
 def test_with_a_fallback_the_rest_is_matched_by_its_words(opened: Open, server: Script) -> None:
-    answer = both(opened(fallback="extractive"), server, "[1.s2]", BROKEN, "NONE")
+    answer = both(opened(fallback=True), server, "[1.s2]", BROKEN, "NONE")
     assert answer.matched == 1 + 12
     assert answer.backend == "openai-like"
     assert answer.notices[-1].endswith("so 12 of the 26 papers were matched by their words, without the model.")
@@ -241,7 +241,7 @@ def test_where_nothing_can_be_judged_it_is_an_error_or_the_fallback(
             assert type(raised.value) is kind
         assert raised.value.hint
         assert len(server.seen) == calls
-    answer = both(opened(name, fallback="extractive"), server, *replies)
+    answer = both(opened(name, fallback=True), server, *replies)
     assert (answer.backend, answer.matched, answer.prompt) == ("extractive", 26, None)
     assert answer.text.startswith("26 of 28 papers match:")
     [notice] = answer.notices

@@ -253,13 +253,13 @@ def test_what_cannot_check_is_told_at_once(assistant: Assistant, server: Script)
     with pytest.raises(e.PluginError, match="is no check"):
         Assistant.open(index, check=object())
     # Without a key the abstracts answer, and what would have asked the model is not needed.
-    with Assistant.open(index, backend="openai", check="model", fallback="extractive") as asked:
+    with Assistant.open(index, backend="openai", check="model", fallback=True) as asked:
         assert asked.ask(QUESTION).statements[0].support == "supported"
 
 
 def test_a_model_that_fails_is_stood_in_for_and_not_asked(opened: Open, server: Script) -> None:
     server.say(Reply(status=401, raw="{}"))
-    answer = opened(fallback="extractive").ask(QUESTION)
+    answer = opened(fallback=True).ask(QUESTION)
     assert answer.backend == "extractive"
     assert len(server.seen) == 1
     assert len(answer.notices) == 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pty
+import re
 import shutil
 import signal
 import subprocess
@@ -16,7 +17,8 @@ from pathlib import Path
 import pytest
 
 from rag_assistant import Assistant
-from rag_assistant.evals import Dataset, default_set, evaluate
+from rag_assistant.evals import Dataset, default_set, evaluate, load_run, summarize
+from rag_assistant.evals.report import SECTIONS
 from rag_assistant.types import Answer, Turn
 from tests.cli.conftest import COMMAND, Run, run_command
 
@@ -229,7 +231,12 @@ def test_a_terminal_sees_a_bar_and_tables(base: Path, built: Path, tmp_path: Pat
     assert "report: run/report.md" in told
     report = at_terminal("eval", "show", str(base / "run"))
     assert "| " not in report
-    assert "false_refusal" in report
+    assert "false_refusal ↓" in report
+    shown = re.sub(r"\x1b\[[0-9;]*m", "", report)
+    for name, found in summarize(load_run(base / "run")).estimates.items():
+        for estimate in found.values() if name in SECTIONS["Abstention"] else ():
+            low, high = (f"{bound:.2f}".removeprefix("0") for bound in (estimate.low, estimate.high))
+            assert f"{estimate.value:.3f} [{low}, {high}]" in shown, "rounded once"
 
 
 def test_probes_of_follow_ups_are_counted_apart(rag: Run) -> None:

@@ -78,8 +78,11 @@ def test_the_server_is_asked_whether_it_is_there(rag: Run, server: Script) -> No
     assert dead.code == 1
     assert _check(dead.json, "backend")["status"] == "bad"
     assert nobody.removesuffix("/v1") in _check(dead.json, "backend")["detail"]
-    stood_in_for = rag(*flags, nobody, "--fallback", "extractive")
-    assert (stood_in_for.code, _check(stood_in_for.json, "backend")["status"]) == (0, "note")
+    for switch in (("--fallback",), ("--fallback", "extractive"), ("--fallback=extractive",)):
+        stood_in_for = rag(*flags, nobody, *switch)
+        assert (stood_in_for.code, _check(stood_in_for.json, "backend")["status"]) == (0, "note")
+        assert "; the abstracts answer instead" in _check(stood_in_for.json, "backend")["detail"]
+    assert rag(*flags, nobody, "--no-fallback", RAG_FALLBACK="extractive").code == 1
     server.say("never asked")
     server.models = [{"id": "mine"}]
     assert _check(rag(*flags, server.url).json, "backend")["status"] == "ok"

@@ -15,6 +15,8 @@ import pytest
 
 from rag_assistant.render import clean
 from tests.cli.conftest import COMMAND, Run
+from tests.loaders.services import Reply, entry, serving
+from tests.loaders.zotero_library import ZoteroLibrary
 
 
 def _write(path: Path, *papers: dict[str, object]) -> Path:
@@ -44,6 +46,37 @@ def test_papers_as_json_and_bibtex_and_filtered(rag: Run) -> None:
     assert rag("papers", "--author", "singla").out.startswith("nika24a\t")
     assert rag("papers", "--id", "nika24a", "--id", "le-bars24a").out.count("\n") == 2
     assert rag("papers", "--year", "-2023").out == ""
+
+
+_SEVERAL = """
+from rag_assistant.embedders.minilm import MiniLM
+
+class Several(MiniLM):
+    def __init__(self, model="first"):
+        super().__init__()
+        self.name, self.fingerprint = "several", f"{MiniLM.fingerprint}:{model}"
+"""
+
+
+def test_an_index_of_another_embedding_model_is_made_again(rag_alone: Run, tmp_path: Path) -> None:
+    (tmp_path / "several.py").write_text(_SEVERAL)
+    _write(tmp_path / "a.jsonl", _paper("alpha"), _paper("beta"))
+    flags = ("--embedder", "several:Several", "--embedder-model")
+    assert rag_alone("index", "a.jsonl", *flags, "second").code == 0
+
+    def index_now(*model: str) -> dict[str, str]:
+        checks = rag_alone("doctor", "--json", *flags, *model).json["checks"]
+        return next(check for check in checks if check["name"] == "index")
+
+    told = "made with another model or version of the embedder several"
+    assert index_now("second")["status"] == "ok"
+    first = index_now("first")
+    assert (first["status"], told in first["detail"]) == ("bad", True)
+    done = rag_alone("search", "alpha", *flags, "second")
+    assert (done.code, done.err) == (0, "")
+    other = rag_alone("search", "alpha", "--embedder", "several:Several", RAG_EMBEDDER_MODEL="third")
+    assert (other.code, told in other.err) == (0, True)
+    assert index_now("third")["status"] == "ok"
 
 
 def test_index_makes_the_index_equal_the_paths(rag_alone: Run, tmp_path: Path) -> None:
@@ -128,12 +161,14 @@ def test_no_path_means_the_bundled_corpus(rag_alone: Run, tmp_path: Path) -> Non
 
 
 def test_bad_records_are_told_and_the_rest_is_indexed(rag_alone: Run, tmp_path: Path) -> None:
-    path = _write(tmp_path / "a.jsonl", _paper("alpha"), {"id": "x", "year": 2024}, _paper("beta"))
+    odd = {**_paper("beta"), "year": "in press", "url": "ask me"}
+    path = _write(tmp_path / "a.jsonl", _paper("alpha"), {"id": "x", "year": 2024}, odd)
     done = rag_alone("index", path)
     assert done.code == 0
     assert "a.jsonl:2" in done.err
+    assert "a.jsonl:3: year: 'in press' is no year" in done.err
     assert "abstract" in done.err
-    assert "1 skipped" in done.out
+    assert "read 1 file: 2 papers, 1 skipped, 2 fields left out" in done.out
     assert "added 2" in done.out
 
 
@@ -207,3 +242,58 @@ def test_a_second_writer_says_that_it_waits(rag_alone: Run, tmp_path: Path) -> N
     assert error.startswith("error: ")
     assert hint.startswith("hint: ")
     assert rag_alone("index", "a.jsonl").code == 0
+
+
+def test_what_a_run_did_is_one_screen_and_the_report_has_all(rag_alone: Run, tmp_path: Path) -> None:
+    silent = [{"id": f"s{n}", "title": f"Silent {n}"} for n in range(30)]
+    broken = [{"id": f"b{n}", "abstract": [n]} for n in range(30)]
+    undated = [{**_paper(f"p{n}"), "year": f"MM{n}"} for n in range(30)]
+    _write(tmp_path / "a.jsonl", _paper("alpha"), *undated, *silent, *broken)
+    _write(tmp_path / "b.jsonl", _paper("alpha"), _paper("beta"))
+    done = rag_alone("index", "--report", "report.txt", "a.jsonl", "b.jsonl")
+    assert done.code == 0, done.err
+    lines = [*done.out.splitlines(), *done.err.splitlines()]
+    assert len(lines) < 20
+    assert done.out.startswith(
+        "read 2 files: 32 papers, 1 merged, 60 skipped (30 without abstract), 30 fields left out\nadded 32: alpha, p0,"
+    )
+    assert "skipped: a.jsonl:32, a.jsonl:33, a.jsonl:34 and 27 more: abstract: is missing" in lines
+    assert "and 20 more; --report FILE keeps all" in lines
+    report = (tmp_path / "report.txt").read_text()
+    parts = {part.split("\n")[0]: part.split("\n")[1:] for part in report.strip().split("\n\n")[1:]}
+    assert [(name, len(lines)) for name, lines in ((n.partition(":")[0], lines) for n, lines in parts.items())] == [
+        ("read", 2), ("added", 32), ("changed", 0), ("dropped", 0), ("merged", 1), ("without abstract", 30),
+        ("skipped", 30), ("notes", 30),
+    ]  # fmt: skip
+    assert "  a.jsonl:91: abstract: must be text, not a list" in parts["skipped: 30"]
+    assert "  a.jsonl:31: year: 'MM29' is no year, such as 2024; left out" in parts["notes: 30"]
+    again = rag_alone("index", "--json", "--dry-run", "--report", "again.txt", "a.jsonl", "b.jsonl").json
+    assert (again["read"], len(again["merged"]), again["without_abstract"]) == (["a.jsonl", "b.jsonl"], 1, 30)
+    assert "nothing to change\n32 papers then" in (tmp_path / "again.txt").read_text()
+
+
+def test_a_report_that_cant_be_written_is_an_error(rag_alone: Run, tmp_path: Path) -> None:
+    _write(tmp_path / "a.jsonl", _paper("alpha"))
+    done = rag_alone("index", "--report", "nowhere/report.txt", "a.jsonl")
+    assert (done.code, done.out) == (1, "")
+    assert done.err.splitlines()[-1] == "hint: --report FILE names another"
+
+
+def test_papers_come_from_services_and_from_zotero(rag_alone: Run, tmp_path: Path) -> None:
+    library = ZoteroLibrary(tmp_path / "Zotero")
+    library.add("journalArticle", ("author", "Ann", "Lee"), title="On bees", abstractNote="We study bees. They fly.")
+    with serving() as services:
+        services.entries["2401.00001"] = entry("2401.00001", "On ants", "We study ants. They work.", "Bob Ray")
+        services.first["arxiv"].append(Reply(503))
+        done = rag_alone("index", "arxiv:2401.00001", "Zotero", **services.environment())
+    assert done.code == 0, done.err
+    assert done.err == "note: waiting: arXiv refused the request (503); asking again in a moment\n"
+    assert done.out.startswith("read 1 file and 1 request: 2 papers\nadded 2: arxiv:2401.00001, p-")
+    answer = rag_alone("ask", "--json", "Who wrote On ants?").json
+    assert "Bob Ray" in answer["text"]
+    with serving() as services:
+        services.first["arxiv"].append(Reply(403))
+        failed = rag_alone("index", "--yes", "arxiv:2401.00001", "Zotero", **services.environment())
+    assert (failed.code, failed.out) == (1, "")
+    assert failed.err == "error: arXiv refused the request (403).\nhint: check what was asked for\n"
+    assert rag_alone("papers").out.count("\n") == 2

@@ -33,7 +33,7 @@ def test_flags_name_model_and_server(rag: Run, server: Script) -> None:
 def test_a_model_that_fails_is_stood_in_for(rag: Run, server: Script) -> None:
     server.say(Reply(status=401, raw="{}"))
     flags = ("--backend", "openai-like", "--model", "mine", "--base-url", server.url, "--max-tokens", "99")
-    done = rag("ask", *flags, "--fallback", "extractive", QUESTION)
+    done = rag("ask", *flags, "--fallback", QUESTION)
     assert done.code == 0, done.err
     assert "DPO retains its asymptotically decaying gap" in done.out
     assert "note: " in done.err

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -19,6 +19,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from rag_assistant import Assistant
+from rag_assistant.cli import main
 from rag_assistant.embedders.base import Embedder
 from rag_assistant.embedders.llamaindex import AsLlamaIndex, FromLlamaIndex
 from rag_assistant.embedders.minilm import MODEL_SHA256, MiniLM, model_path, plain_minilm, read_verified
@@ -26,7 +27,7 @@ from rag_assistant.embedders.resolve import resolve_embedder
 from rag_assistant.errors import EmbedderError, PluginError
 from rag_assistant.sentences import sentence_spans
 
-from .tiny import Failing, Infinite, Tiny
+from .tiny import Failing, Infinite, Several, Tiny
 
 ROOT = Path(__file__).parents[2]
 TEXTS = [
@@ -254,8 +255,12 @@ def test_openai_without_a_key_names_the_fix(monkeypatch: pytest.MonkeyPatch) -> 
 class _Embeddings(BaseHTTPRequestHandler):
     """The protocol's one endpoint; each text's vector tells its length. A wrong key is refused."""
 
+    models: ClassVar[list[str]] = []
+    """The model of each request so far."""
+
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        self.models.append(body["model"])
         texts = [body["input"]] if isinstance(body["input"], str) else body["input"]
         right = self.headers["Authorization"] == "Bearer sk-right" and self.path == "/v1/embeddings"
         data = [{"object": "embedding", "index": i, "embedding": [3.0, len(t), 1.0]} for i, t in enumerate(texts)]
@@ -264,7 +269,13 @@ class _Embeddings(BaseHTTPRequestHandler):
             if right
             else {"error": {"message": "Incorrect API key provided", "type": "invalid_request_error"}}
         ).encode()
-        self.send_response(200 if right else 401)
+        self._send(200 if right else 401, reply)
+
+    def do_GET(self) -> None:
+        self._send(200, b'{"object": "list", "data": [{"id": "text-embedding-3-small"}, {"id": "nomic"}]}')
+
+    def _send(self, status: int, reply: bytes) -> None:
+        self.send_response(status)
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(reply)))
         self.end_headers()
@@ -294,6 +305,84 @@ def test_openai_speaks_to_the_server_it_is_given(server: str, monkeypatch: pytes
     assert [round(e.vector[1] / e.vector[0] * 3) for e in encoded] == [1, 4]
     named = resolve_embedder("openai", model="text-embedding-3-large")
     assert named.fingerprint != embedder.fingerprint
+
+
+def test_a_chat_model_and_an_embedding_model_of_one_provider(
+    server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-right")
+    monkeypatch.setenv("OPENAI_BASE_URL", server)
+
+    def opened(**model: str) -> Assistant:
+        _Embeddings.models.clear()
+        both = {"backend": "openai", "model": "gpt-5-mini", "embedder": "openai"}
+        return Assistant.open(tmp_path / "index", corpus=ROOT / "corpus", **both, **model)
+
+    with opened() as small:
+        assert set(_Embeddings.models) == {"text-embedding-3-small"}
+        assert small.describe()["backend"]["model"] == "gpt-5-mini"
+        first = small.describe()["index"]["fingerprint"]
+    large = "text-embedding-3-large"
+    with opened(embedder_model=large) as other:
+        (notice,) = other.notices
+        assert "was rebuilt: it was made with another model or version of the embedder openai" in notice
+        assert set(_Embeddings.models) == {large}
+        assert other.describe()["embedder"]["fingerprint"] == other.describe()["index"]["fingerprint"] != first
+        assert other.search("alignment")
+        assert set(_Embeddings.models) == {large}
+    monkeypatch.setenv("RAG_EMBEDDER_MODEL", large)
+    with opened() as same:
+        assert same.notices == ()
+        assert same.search("music")
+        assert set(_Embeddings.models) == {large}
+
+
+@pytest.mark.parametrize(
+    ("flags", "status", "told"),
+    [
+        ((), "ok", "is there"),
+        (("--embedder-model", "nomic"), "ok", "is there"),
+        (("--embedder-model", "mine"), "note", "lists no model 'mine'"),
+    ],
+)
+def test_doctor_asks_the_server_for_the_embedder_s_model(
+    server: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    flags: tuple[str, ...],
+    status: str,
+    told: str,
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-right")
+    monkeypatch.setenv("OPENAI_BASE_URL", server)
+    assert main(["doctor", "--json", "--index", str(tmp_path / "index"), "--embedder", "openai", *flags]) == 0
+    (check,) = [one for one in json.loads(capsys.readouterr().out)["checks"] if one["name"] == "embedder"]
+    assert (check["status"], told in check["detail"]) == (status, True)
+
+
+def test_the_model_that_was_asked_for_is_in_the_fingerprint() -> None:
+    made = {model: resolve_embedder("embedders.tiny:Several", model=model) for model in (None, "second", "third")}
+    assert len({embedder.fingerprint for embedder in made.values()}) == 3
+    assert len({embedder.encode_question("x").vector.tobytes() for embedder in made.values()}) == 3
+    # One that was made by the caller has its own.
+    assert resolve_embedder(Several(), model="second").fingerprint == made[None].fingerprint
+
+
+@pytest.mark.parametrize(
+    ("chosen", "said", "hint"),
+    [
+        ("minilm", "'minilm' doesn't let its model be chosen, and embedder_model is 'x'", "--embedder-model"),
+        ("minilm-plain", "'minilm-plain' doesn't let its model be chosen", "RAG_EMBEDDER_MODEL"),
+        ("embedders.tiny:Tiny", "can't be made", "has a model 'x'"),
+        ("embedders.tiny:no_such_model", "can't be made: no model x", "has a model 'x'"),
+    ],
+)
+def test_a_model_that_cannot_be_had_is_one_error(tmp_path: Path, chosen: str, said: str, hint: str) -> None:
+    with pytest.raises(PluginError, match=said) as caught:
+        Assistant.open(tmp_path / "index", embedder=chosen, embedder_model="x")
+    assert hint in caught.value.hint
+    assert not (tmp_path / "index").exists()
 
 
 def test_openai_with_a_wrong_key_names_the_fix(server: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -52,4 +52,19 @@ def needs_an_argument(path: str) -> Tiny:
     return Tiny(len(path))
 
 
+class Several(Tiny):
+    """One of several models, which it keeps to itself."""
+
+    def __init__(self, model_name: str = "first", **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self._salt = model_name
+
+    def _get_text_embedding(self, text: str) -> list[float]:
+        return super()._get_text_embedding(f"{self._salt} " * 3 + text)
+
+
+def no_such_model(model: str = "") -> Tiny:
+    raise ValueError(f"no model {model}")
+
+
 NOT_AN_EMBEDDER = list

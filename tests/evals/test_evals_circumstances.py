@@ -52,6 +52,14 @@ def test_each_difference_is_a_line(path: tuple[str, ...], value: Any, line: str)
     assert differences(Run(HEADER, ()), changed(*path, value=value)) == (line,)
 
 
+def test_a_switch_that_is_off_is_no_difference_from_none() -> None:
+    """The fallback was a name, and none is in the headers of earlier runs."""
+    named, switched = (changed("system", "settings", "fallback", value=value) for value in (None, False))
+    assert differences(named, switched) == ()
+    on = changed("system", "settings", "fallback", value=True)
+    assert differences(named, on) == differences(switched, on) == ("setting fallback: none → True",)
+
+
 def test_where_it_lies_and_what_is_not_known_are_no_differences() -> None:
     same = Run(HEADER, ())
     assert differences(same, same) == ()

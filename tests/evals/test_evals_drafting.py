@@ -24,7 +24,8 @@ ABSTRACT = (
     "It rests on Late Interaction Scoring (LIS) and needs no training. "
     "TinyQuery lowers the memory of an index on seven public datasets. "
     "It answers $93.5\\%$ of the questions rightly. "
-    "It was made with five dollars in 2020 languages."
+    "It was made with five dollars in 2020 languages. "
+    "It takes $O(\\frac{n}{m})$ time."
 )
 PAPER = Paper("tiny/query 1", "Sparse indexing", ABSTRACT, authors=("Ada Lovelace", "Åsa Ölund"))
 
@@ -155,18 +156,23 @@ def test_a_model_drafts_and_only_what_holds_up_is_kept(
     server: Script, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     made_up = GOOD | {"question": "Is it made up?", "quote": "It answers all of the questions."}
+    formula = GOOD | {"question": "How fast is the index?", "near_miss": "", "answer": "It takes O(n/m)."}
+    formula |= {"keywords": ["O(n/m)"], "quote": "It takes $O(\\frac{n}{m})$ time.", "wrong": "It takes O(m)."}
     given_away = GOOD | {"question": "Does it get 93.5% right?", "near_miss": ""}
     reply = (
-        "Sure! Here they are:\n```json\n" + "\n".join(map(json.dumps, (GOOD, made_up, given_away))) + "\n{broken}\n```"
+        "Sure! Here they are:\n```json\n"
+        + "\n".join(map(json.dumps, (GOOD, made_up, given_away, formula)))
+        + "\n{broken}\n```"
     )
     code, records, err = drafted(server, tmp_path, capsys, Reply((reply,)))
     assert code == 0, err
-    assert [record["category"] for record in records] == ["fact", "near_miss"]
+    assert [record["category"] for record in records] == ["fact", "near_miss", "fact"]
     assert records[0]["evidence"] == [
         {"paper": "tiny", "quote": "It answers $93.5\\%$ of the questions rightly.", "field": "abstract"}
     ]
     assert (records[0]["twin"], records[1]["twin"]) == (records[1]["id"], records[0]["id"])
     assert {record["reviewed"] for record in records} == {False}
+    assert "frac{n}{m}" in str(records[2]["evidence"])
     assert records[0]["author"] == "drafted by openai-like m"
     assert "openai-like m: 1 call, 10 tokens" in err
     ((_, _, sent),) = server.seen

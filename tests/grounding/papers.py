@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rag_assistant.evidence.base import Evidence, EvidenceSentence, PaperEvidence, QuestionWord
+from rag_assistant.evidence.base import EvidenceSentence, PaperEvidence, QuestionEvidence, QuestionWord
 from rag_assistant.sentences import sentence_spans
 from rag_assistant.types import Hit, Paper, Passage
 
@@ -43,5 +43,5 @@ def found(
     )
 
 
-def evidence(*papers: PaperEvidence, words: tuple[QuestionWord, ...] = ()) -> Evidence:
-    return Evidence(words, papers, len(papers))
+def evidence(*papers: PaperEvidence, words: tuple[QuestionWord, ...] = ()) -> QuestionEvidence:
+    return QuestionEvidence(words, papers, len(papers))

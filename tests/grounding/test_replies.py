@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from rag_assistant.answering.streamed_text import StreamedText
 from rag_assistant.drafts import Draft, Label, PartialSentence, Piece, Refusal, Withdrawn
-from rag_assistant.evidence.base import Evidence
+from rag_assistant.evidence.base import QuestionEvidence
 from rag_assistant.grounding.ground import Grounder
 from rag_assistant.sentences import protected_spans
 from rag_assistant.types import Paper
@@ -40,7 +40,7 @@ CTMA = Paper(
 QUESTION = "How does DPO compare with PPO, what memory does it need, and is CTMA robust? What is its carbon footprint?"
 
 
-def sent() -> Evidence:
+def sent() -> QuestionEvidence:
     return evidence(found(DPO), found(CTMA))
 
 
@@ -404,6 +404,11 @@ def test_reasoning_that_no_tag_opens_is_withdrawn() -> None:
 @given(st.text(max_size=300), st.integers(1, 20))
 def test_any_text_is_read(text: str, size: int) -> None:
     assert pieces(text, size) == pieces(text, max(1, len(text)))
+
+
+@pytest.mark.parametrize("depth", [600, 100_000])
+def test_json_that_is_nested_too_deep_is_text(depth: int) -> None:
+    assert pieces(f'[{{"a":{"[" * depth}{"]" * depth}}}]', 5_000)
 
 
 def test_a_papers_number_in_the_prompt_is_not_told_to_the_reader() -> None:

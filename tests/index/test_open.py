@@ -82,7 +82,7 @@ def test_an_index_holds_the_papers_that_are_asked_for(folder: Path, embedder: Ha
     ("other", "told"),
     [
         (HashingEmbedder(name="other"), "made with the embedder hashing, not other"),
-        (HashingEmbedder(seed=1), "another version of the embedder hashing"),
+        (HashingEmbedder(seed=1), "another model or version of the embedder hashing"),
         (HashingEmbedder(name="wide", dimension=64), "made with the embedder hashing, not wide"),
     ],
 )

@@ -262,3 +262,5 @@ FORMS = {
     "md": Form(".md", as_record, one_a_file=True, keeps_id=True, verbatim=True),
     "txt": Form(".txt", as_text, abstract_only=True, verbatim=True),
 }
+NO_TEXT = ("pdf", "sqlite", "xlsx")
+"""Forms that are no text files: what holds for these is told in tests of their own."""

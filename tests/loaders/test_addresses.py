@@ -137,7 +137,7 @@ def test_only_http_and_https_are_read(address: str) -> None:
         ("/to/file:///etc/passwd", "only http:// and https:// addresses can"),
         ("/short", "broke off after"),
         ("/garbage", "can't be read"),
-        ("/papers.pdf", "it is a PDF, not an export"),
+        ("/papers.pdf", "papers.pdf: is damaged, or no PDF"),
     ],
 )
 def test_what_goes_wrong_is_told_in_a_sentence(site: str, name: str, told: str) -> None:

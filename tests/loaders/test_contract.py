@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from rag_assistant.errors import LoadError
 from rag_assistant.loaders import LoadReport, extensions, load_papers
-from rag_assistant.loaders.registry import BUILTINS, loader_of
+from rag_assistant.loaders.registry import BUILTINS, SOURCES, loader_of
 from rag_assistant.types import Paper
 
-from .forms import FORMS, Form, Record
+from .forms import FORMS, NO_TEXT, Form, Record
 
 ROOT = Path(__file__).parent.parent.parent
 ABSTRACT = "We study the na\u00efve case, e.g. $x^2$ \u2014 and win. It is open."
@@ -55,9 +55,10 @@ def abstracts(report: LoadReport) -> list[str]:
 
 
 def test_every_built_in_form_is_tried_here_and_registered() -> None:
-    assert {*FORMS, "xlsx"} == set(BUILTINS)  # a workbook is no text: see test_tables.py
+    assert {*FORMS, *NO_TEXT} == set(BUILTINS)
     registered = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["entry-points"]
     assert registered["rag_assistant.loaders"] == dict(BUILTINS)
+    assert registered["rag_assistant.sources"] == dict(SOURCES)
     assert set(extensions()) >= {form.extension for form in FORMS.values()}
 
 
@@ -191,15 +192,17 @@ def test_files_without_text_are_one_clear_error(form: Form, data: bytes, tmp_pat
 
 @each_form
 def test_what_is_far_too_long_is_told_in_a_line(form: Form, tmp_path: Path) -> None:
-    long = write(tmp_path, form, form.write([{**RECORD, "abstract": "word " * 2_000_000}]), "long")
+    record = {**RECORD, "id": "long24a", "title": "A long one", "doi": "10.1000/long", "openreview": "https://long.org"}
+    long = write(tmp_path, form, form.write([{**record, "abstract": "word " * 2_000_000}]), "long")
     report = load_papers([long, write(tmp_path, form, form.write([RECORD]))])
-    assert abstracts(report) == [ABSTRACT]
-    (problem,) = report.problems
-    assert problem.line is not None
+    assert ABSTRACT in abstracts(report)
+    (told,) = (*report.problems, *(note for note in report.notes if note.left_out))
+    assert told.line is not None
     if form is FORMS["pmlr"]:  # whose header isn't parsed then
-        assert problem.message.startswith("has a header of 10,")
-    else:
-        assert str(problem).startswith(f"{long}:{problem.line}: abstract: has 9,999,999 characters")
+        assert told.message.startswith("has a header of 10,")
+        return
+    assert str(told).startswith(f"{long}:{told.line}: abstract: has 9,999,999 characters")
+    assert [paper.title for paper in report.without_abstract] == ([] if form.abstract_only else ["A long one"])
 
 
 @each_form

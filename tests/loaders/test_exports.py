@@ -279,7 +279,7 @@ def test_pmlr_posts(load: Load) -> None:
         ("title: a: b\nabstract: x", 2, "its header is not YAML: mapping values are not allowed"),
         ("abstract: &a [x]\nb: [*a, *a]", 2, "repeats parts of itself by YAML's aliases"),
         ("abstract: x\n- y", 3, "its header is not YAML"),
-        ("abstract: 2024-01-01\ntitle: [x]", 2, "title: must be text, not a list"),
+        ("abstract: 2024-01-01\ntitle: [x]", 2, "abstract: must be text, not date"),
     ],
 )
 def test_a_bad_post_is_one_problem(load: Load, header: str, line: int, told: str, tmp_path: Path) -> None:

@@ -141,28 +141,9 @@ def test_line_separators_within_text_are_no_line_ends(load: Load) -> None:
         ({"id": "nothing"}, "abstract", "is missing, and there is no title either"),
         ({"title": " ", "abstract": None}, "abstract", "is missing, and there is no title either"),
         ({"abstract": " \n"}, "abstract", "is empty, and there is no title either"),
-        ({"abstract": "\u200b..."}, "abstract", "has no words, and there is no title either"),
-        ({**GOOD, "abstract": ["One.", "Two."]}, "abstract", "must be text, not a list"),
-        ({**GOOD, "abstract": 7}, "abstract", "must be text, not a number"),
-        ({**GOOD, "title": {"en": "T"}}, "title", "must be text, not an object"),
-        ({**GOOD, "title": "T" * 3000}, "title", "has 3,000 characters; at most 2,000 are taken"),
-        ({**GOOD, "id": ["a"]}, "id", "must be text, not a list"),
-        ({**GOOD, "id": True}, "id", "must be text, not true or false"),
-        ({**GOOD, "id": "a" * 201}, "id", "200 printable characters"),
-        ({**GOOD, "id": "a\u202eb"}, "id", "200 printable characters"),
-        ({**GOOD, "year": "in press"}, "year", "'in press' is no year"),
-        ({**GOOD, "year": 2024.5}, "year", "2024.5 is no year"),
-        ({**GOOD, "year": True}, "year", "True is no year"),
-        ({**GOOD, "year": [2024]}, "year", "[2024] is no year"),
-        ({**GOOD, "year": 20240}, "year", "20240 is not between 1500 and 2100"),
-        ({**GOOD, "year": "0"}, "year", "'0' is not between 1500 and 2100"),
-        ('{"id": "a", "abstract": "It works.", "year": NaN}', "year", "nan is no year"),
-        ({**GOOD, "authors": 3}, "authors", "must be a list of names or one text, not a number"),
-        ({**GOOD, "authors": ["A" * 2001]}, "authors", "has 2,001 characters"),
-        ({**GOOD, "venue": 5}, "venue", "must be text, not a number"),
-        ({**GOOD, "url": 5}, "url", "must be text, not a number"),
-        ({**GOOD, "links": ["https://x.org"]}, "links", "must be an object"),
-        ({**GOOD, "links": {"code": 1}}, "code", "must be text, not a number"),
+        ({"abstract": "\u200b..."}, "abstract", "has no words"),
+        ({"abstract": ["One.", "Two."]}, "abstract", "must be text, not a list"),
+        ({"title": 3, "abstract": 7}, "abstract", "must be text, not a number"),
         ('{"id": "a", "abstract": "cut', "", "is not JSON: Unterminated string"),
         ("not json", "", "is not JSON: Expecting value at column 1"),
         ("[" * 200_000, "", "nested too deep"),
@@ -192,9 +173,61 @@ def test_a_record_without_an_abstract_is_kept_for_its_bibliography(load: Load, a
     assert [note.message for note in report.notes] == (["has no words; left out"] if abstract == "\u200b..." else [])
 
 
+@pytest.mark.parametrize(
+    ("abstract", "told"),
+    [
+        (["One."], "must be text, not a list"),
+        (7, "must be text, not a number"),
+        ("w " * 60_000, "has 119,999 characters"),
+    ],
+)
+def test_an_abstract_that_cannot_be_used_is_left_out_where_there_is_a_title(
+    load: Load, abstract: object, told: str
+) -> None:
+    report = load({"title": "On ants", "abstract": abstract})
+    assert (one(report).title, one(report).abstract) == ("On ants", "")
+    (note,) = report.notes
+    assert (note.field, note.left_out, note.message.startswith(told)) == ("abstract", True, True)
+
+
 def test_without_an_abstract_the_rest_of_the_record_tells_papers_of_one_title_apart(load: Load) -> None:
     report = load({"title": "Editorial", "year": 2020}, {"title": "Editorial", "year": 2023})
     assert len({paper.id for paper in report.papers}) == 2
+
+
+@pytest.mark.parametrize(
+    ("line", "field", "told"),
+    [
+        ({**GOOD, "title": {"en": "T"}}, "title", "must be text, not an object"),
+        ({**GOOD, "title": "T" * 3000}, "title", "has 3,000 characters; at most 2,000 are taken"),
+        ({**GOOD, "id": ["a"]}, "id", "must be text, not a list"),
+        ({**GOOD, "id": True}, "id", "must be text, not true or false"),
+        ({**GOOD, "id": "a" * 201}, "id", "200 printable characters"),
+        ({**GOOD, "id": "a\u202eb"}, "id", "200 printable characters"),
+        ({**GOOD, "year": "in press"}, "year", "'in press' is no year"),
+        ({**GOOD, "year": 2024.5}, "year", "2024.5 is no year"),
+        ({**GOOD, "year": True}, "year", "True is no year"),
+        ({**GOOD, "year": [2024]}, "year", "[2024] is no year"),
+        ({**GOOD, "year": 20240}, "year", "20240 is not between 1500 and 2100"),
+        ({**GOOD, "year": "0"}, "year", "'0' is not between 1500 and 2100"),
+        ('{"id": "a", "abstract": "It works.", "year": NaN}', "year", "nan is no year"),
+        ({**GOOD, "authors": 3}, "authors", "must be a list of names or one text, not a number"),
+        ({**GOOD, "authors": ["A" * 2001]}, "authors", "has 2,001 characters"),
+        ({**GOOD, "venue": 5}, "venue", "must be text, not a number"),
+        ({**GOOD, "url": 5}, "url", "must be text, not a number"),
+        ({**GOOD, "links": ["https://x.org"]}, "links", "must be an object"),
+        ({**GOOD, "links": {"code": 1}}, "code", "must be text, not a number"),
+    ],
+)
+def test_a_field_that_cannot_be_used_is_left_out_of_its_paper(load: Load, line: Any, field: str, told: str) -> None:
+    report = load(line)
+    (paper,) = report.papers
+    assert paper.abstract == GOOD["abstract"]
+    assert not getattr(paper, field, None) or field in ("id", "title")
+    assert report.problems == ()
+    (note,) = report.notes
+    assert (note.line, note.field, note.left_out) == (1, field, True)
+    assert told in note.message
 
 
 @pytest.mark.parametrize(

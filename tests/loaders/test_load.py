@@ -89,7 +89,7 @@ def test_one_id_for_two_papers_keeps_both_and_names_both_places(tmp_path: Path) 
     ]
 
 
-@pytest.mark.parametrize("name", ["papers.pdf", "papers.docx", "papers"])
+@pytest.mark.parametrize("name", ["papers.docx", "papers.jso", "papers"])
 def test_an_unknown_form_that_is_named_is_an_error(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_text("Something else.")
     with pytest.raises(LoadError, match=name) as caught:
@@ -124,6 +124,14 @@ def test_nothing_named_and_nothing_found(tmp_path: Path) -> None:
         load_papers([tmp_path, tmp_path / "1.txt"])
     assert f"{tmp_path}/0.txt, {tmp_path}/1.txt, {tmp_path}/2.txt and 2 more: is empty; " in caught.value.message
     assert caught.value.message.endswith("a.jsonl: holds an empty list of records.")
+    for number in range(5):
+        (tmp_path / f"{number}.jsonl").write_text(f'{{"id": {number}, "year": {number}}}')
+        (tmp_path / f"{number}.txt").write_text("A heading")
+        (tmp_path / f"{number}.md").write_text("-" * number)
+    with pytest.raises(LoadError) as caught:
+        load_papers(tmp_path)
+    assert "2.jsonl:1 and 2 more: abstract: is missing, and there is no title either; " in caught.value.message
+    assert caught.value.message.endswith("; and 3 more problems.")
 
 
 def test_an_empty_folder_beside_papers_is_a_problem(tmp_path: Path) -> None:
@@ -191,7 +199,7 @@ def test_the_content_tells_the_form_whatever_a_file_is_called(tmp_path: Path) ->
     [
         ("a.zip", b"PK\x03\x04\x14\0\0\0\0\0\0\0\0\0\0\0\0\0", "it is a zip archive"),
         ("a.jsonl.gz", b"\x1f\x8b\x08\0\0\0\0\0\0\0\0\0\0\0", "it is packed with gzip"),
-        ("a.pdf", b"%PDF-1.7\n\0\0\0\0\0\0\0\0\0", "it is a PDF"),
+        ("a.docx", b"PK\x03\x04\x14\0word/document.xml\0\0\0\0\0\0\0\0\0\0\0", "or a document packed like one"),
         ("a.bin", bytes(range(200)), "it is not a text file"),
     ],
 )

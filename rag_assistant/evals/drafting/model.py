@@ -14,7 +14,7 @@ from rag_assistant.prompts import as_data, fence_of, render_prompt
 from rag_assistant.sentences import sentence_spans
 from rag_assistant.types import Paper
 
-_OBJECT = re.compile(r"\{[^{}]*\}", re.DOTALL)
+_DECODER = json.JSONDecoder()
 _TOKENS_A_QUESTION = 300
 _NOTE = "Drafted by a model: check that question, patterns and near miss are what they should be."
 
@@ -31,14 +31,22 @@ def questions_by(model: Model, paper: Paper, count: int) -> Iterator[tuple[Case,
     nonce = fence_of(title, *sentences)
     prompt = render_prompt("draft", {"title": title, "sentences": sentences, "count": count, "nonce": nonce})
     reply = model.complete(prompt, max_tokens=_TOKENS_A_QUESTION * count)
-    for match in _OBJECT.finditer(reply):
-        try:
-            record = json.loads(match[0])
-        except ValueError:
-            continue
+    for record in _objects(reply):
         drafted = _case(paper, record)
         if drafted is not None:
             yield drafted, _near_miss(paper, record)
+
+
+def _objects(reply: str) -> Iterator[dict[str, Any]]:
+    """The JSON objects of a reply, whatever stands between them."""
+    at = -1
+    while (at := reply.find("{", at + 1)) >= 0:
+        try:
+            record, end = _DECODER.raw_decode(reply, at)
+        except (ValueError, RecursionError):
+            continue
+        yield record
+        at = end - 1
 
 
 def _case(paper: Paper, record: dict[str, Any]) -> Case | None:

@@ -27,7 +27,7 @@ _MAX_TOKENS = 1024
 
 
 @dataclass(frozen=True, slots=True)
-class _Point:
+class _JudgeTask:
     """Something to be judged; ``measured`` is what patterns say of it."""
 
     kind: str
@@ -94,24 +94,24 @@ def _text(row: Row) -> str:
     return str((row.answer or {}).get("text", ""))
 
 
-def _points(case: Case, text: str) -> Iterator[_Point]:
+def _points(case: Case, text: str) -> Iterator[_JudgeTask]:
     if case.category == "false_premise":
         measured = case.accepts(text) if case.nuggets or case.numbers else None
-        yield _Point("premise", measured=measured)
+        yield _JudgeTask("premise", measured=measured)
         return
     if not case.answerable:
         return
     for nugget in case.nuggets:
         part = next((found for p in nugget.patterns if (found := pattern_span(p, case.paraphrase))), "")
         if part:
-            yield _Point("nugget", part, nugget.vital, nugget.found(text))
+            yield _JudgeTask("nugget", part, nugget.vital, nugget.found(text))
     for number in case.numbers:
-        yield _Point("nugget", f"{number.value:g}{'%' if number.unit == '%' else ''}", True, number.found(text))
+        yield _JudgeTask("nugget", f"{number.value:g}{'%' if number.unit == '%' else ''}", True, number.found(text))
     if case.evidence:
-        yield _Point("contradiction")
+        yield _JudgeTask("contradiction")
 
 
-def _prompt(case: Case, text: str, point: _Point) -> Rendered:
+def _prompt(case: Case, text: str, point: _JudgeTask) -> Rendered:
     values: dict[str, Any] = {
         "question": as_data(case.standalone),
         "answer": as_data(text),

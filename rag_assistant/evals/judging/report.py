@@ -1,23 +1,19 @@
-"""A judgement as Markdown."""
+"""A judgement as a report."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from rag_assistant.evals.judging.judgement import Judgement, agreements
-from rag_assistant.evals.markdown import table
+from rag_assistant.evals.markdown import Heading, Part, Table
 
 _TOLD = 12
 
 
-def render_judgement(judgement: Judgement) -> str:
+def judgement_parts(judgement: Judgement) -> Iterator[Part]:
     """Who judged what, the agreement with the patterns, and where they differ: there one of the two is wrong."""
-    return "\n\n".join(_parts(judgement)) + "\n"
-
-
-def _parts(judgement: Judgement) -> Iterator[str]:
     prompt = judgement.prompt
-    yield "## Judge"
+    yield Heading("Judge")
     yield (
         f"{judgement.model}, prompt {prompt.get('name')} v{prompt.get('version')}: {len(judgement.verdicts)} verdicts, "
         f"{judgement.unreadable} neither yes nor no. It gates nothing."
@@ -26,7 +22,7 @@ def _parts(judgement: Judgement) -> Iterator[str]:
     rows = [[a.what, str(a.n), f"{a.share:.3f}", "–" if a.kappa is None else f"{a.kappa:.3f}"] for a in found]
     if rows:
         yield "Agreement with the patterns of the set (kappa: Cohen 1960; 0 is chance, 1 always):"
-        yield table(["", "n", "the same", "kappa"], rows)
+        yield Table(["", "n", "the same", "kappa"], rows)
     yield f"Contradicting their evidence: {_listed(judgement.contradicting)}."
     for agreement in found:
         if agreement.only_judge or agreement.only_patterns:
