@@ -22,8 +22,8 @@ from rag_assistant import Answer, Assistant
 from rag_assistant.evals import Case, Dataset, Run, compare_runs, evaluate, load_run, summarize
 from rag_assistant.evals.headline import cell
 from rag_assistant.evals.markdown import table
-from rag_assistant.evals.metrics import BUILTINS
 from rag_assistant.evals.rows import Row
+from rag_assistant.plugins import BUILTINS
 
 LEFT_OUT = ("metadata", "listing", "near_miss")
 """Records are told without a model; lists have a protocol of their own; near misses bring their twins."""
@@ -121,7 +121,7 @@ def ask(system: object, questions: Dataset, out: Path) -> None:
         out=out,
         resume=out.exists(),
         probes=False,
-        metrics=[*BUILTINS, cited],
+        metrics=[*BUILTINS["metric"], cited],
         progress=lambda p: print(f"{out.name}: {p.done} of {p.total}, {p.case_id}", flush=True),
     )
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
-from rag_assistant.questions.form import asks_for_all, clean, is_acronym, is_content, is_greeting
+from rag_assistant.acronyms import is_acronym
+from rag_assistant.questions.content import content_words
+from rag_assistant.questions.form import asks_for_all, clean, is_greeting
 from rag_assistant.types import Paper, Turn
 
 _REFERRING = re.compile(
@@ -135,7 +137,7 @@ def stand_alone(question: str, history: Sequence[Turn], papers: Iterable[Paper])
         papers: All papers of the corpus.
     """
     asked = clean(question)
-    own = _content(_ORDINAL.sub(" ", asked))
+    own = content_words(_ORDINAL.sub(" ", asked))
     refers = _REFERRING.search(asked)
     ordinal = _ORDINAL.search(asked) or _POINTS_AT.search(asked)
     adds = _ADDING.search(asked)
@@ -145,6 +147,7 @@ def stand_alone(question: str, history: Sequence[Turn], papers: Iterable[Paper])
     turns = [(clean(q), a) for q, a in history if clean(q)]
     if not turns:
         bare = not own or (len(own) == 1 and _ASKS_OF_A_SUBJECT.match(asked) and (adds or _PRONOUN.search(asked)))
+        bare = bare and not (own and _ON_THE_CORPUS.search(asked))  # "these papers" are all that there are
         return RewrittenQuestion(asked, unresolved=of_before or bool(bare and (refers or ordinal or adds)))
     by_text = list(papers)
     titles = {paper.id: paper.title for paper in by_text}
@@ -159,7 +162,11 @@ def stand_alone(question: str, history: Sequence[Turn], papers: Iterable[Paper])
             return RewrittenQuestion(f"Which papers are by {' or '.join(authors)}?", exclude=(cited[0],))
     if of_before and _MORE.match(asked) and (topic := _topic(turns)):
         told = {paper for _, answer in turns for paper in cited_papers(answer, by_text)}
-        return RewrittenQuestion(f"{topic}?", exclude=tuple(paper.id for paper in by_text if paper.id in told))
+        exclude = tuple(paper.id for paper in by_text if paper.id in told)
+        before = stand_alone(turns[-1][0], turns[:-1], by_text)
+        if before.asks == "similar":
+            return replace(before, exclude=exclude)
+        return RewrittenQuestion(f"{topic}?", exclude=exclude)
     narrow = _NARROW.match(asked) and len(own) <= _MAX_NARROW and not _names_a_subject(asked)
     alone = bool(own) and not narrow
     if not (refers or adds or ordinal) and (alone or _ON_THE_CORPUS.search(asked)):
@@ -206,25 +213,25 @@ def _is_of_before(question: str) -> bool:
 def _about(asked: str, ordinal: re.Match[str], title: str, paper: str) -> RewrittenQuestion:
     """The question with the paper's title in the place of the words that point to it."""
     before, after = asked[: ordinal.start()], asked[ordinal.end() :]
-    own = {word.lower() for word in _content(f"{before} {after}")}
+    own = {word.lower() for word in content_words(f"{before} {after}")}
     # "What does the second one propose?" has no word of its own: it asks about the paper as a whole.
-    carried = frozenset(word.lower() for word in _content(title)[:_MAX_CARRIED]) - own if own else frozenset()
+    carried = frozenset(word.lower() for word in content_words(title)[:_MAX_CARRIED]) - own if own else frozenset()
     return RewrittenQuestion(f"{before}“{title}”{after}", carried, (paper,), only_focus=True)
 
 
 def _with(asked: str, context: str, focus: tuple[str, ...], *, replaced: bool, turns: list[Turn]) -> RewrittenQuestion:
-    own = {word.lower() for word in _content(asked)}
+    own = {word.lower() for word in content_words(asked)}
     if not own:
         # "Why?" asks again what the question before asked.
         return RewrittenQuestion(f"{asked.rstrip(' ?')} — {_topic(turns) or context}?", frozenset(), focus)
-    carried = frozenset(word.lower() for word in _content(context)[:_MAX_CARRIED]) - own
+    carried = frozenset(word.lower() for word in content_words(context)[:_MAX_CARRIED]) - own
     return RewrittenQuestion(f"{asked.rstrip(' ?')} ({context.rstrip(' ?')})?", carried, focus, replaced=replaced)
 
 
 def _topic(turns: list[Turn]) -> str:
     """The last question that has content of its own and is about more than what came before it."""
     for question, _ in reversed(turns):
-        if _content(question) and not is_greeting(question) and not _is_of_before(question):
+        if content_words(question) and not is_greeting(question) and not _is_of_before(question):
             return question.rstrip(" ?")
     return ""
 
@@ -253,7 +260,3 @@ def cited_papers(answer: str, papers: Iterable[Paper]) -> list[str]:
         if places:
             found.append((min(places), paper.id))
     return [paper_id for _, paper_id in sorted(found)]
-
-
-def _content(text: str) -> list[str]:
-    return [word for word in re.findall(r"[^\W_]+", text) if is_content(word)]

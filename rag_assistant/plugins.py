@@ -16,7 +16,7 @@ from typing import Any, Literal, get_args
 
 from rag_assistant.errors import PluginError
 
-PluginKind = Literal["backend", "check", "embedder", "reader", "reranker"]
+PluginKind = Literal["backend", "check", "embedder", "loader", "metric", "reader", "reranker", "source"]
 
 BUILTINS: Mapping[str, Mapping[str, str]] = MappingProxyType(
     {
@@ -37,8 +37,48 @@ BUILTINS: Mapping[str, Mapping[str, str]] = MappingProxyType(
                 "openai": "rag_assistant.embedders.openai:openai_embedding",
             }
         ),
+        "loader": MappingProxyType(
+            {
+                "jsonl": "rag_assistant.loaders.jsonl:JSONL",
+                "json": "rag_assistant.loaders.json_records:JSON",
+                "ris": "rag_assistant.loaders.ris:RIS",
+                "nbib": "rag_assistant.loaders.medline:MEDLINE",
+                "ciw": "rag_assistant.loaders.web_of_science:WEB_OF_SCIENCE",
+                "refworks": "rag_assistant.loaders.refworks:REFWORKS",
+                "enw": "rag_assistant.loaders.endnote:ENDNOTE",
+                "bib": "rag_assistant.loaders.bibtex:BIBTEX",
+                "pubmed": "rag_assistant.loaders.pubmed:PUBMED",
+                "endnote": "rag_assistant.loaders.endnote_xml:ENDNOTE_XML",
+                "atom": "rag_assistant.loaders.atom:ATOM",
+                "tei": "rag_assistant.loaders.tei:TEI",
+                "csv": "rag_assistant.loaders.table:TABLE",
+                "xlsx": "rag_assistant.loaders.xlsx:XLSX",
+                "pmlr": "rag_assistant.loaders.front_matter:FRONT_MATTER",
+                "md": "rag_assistant.loaders.record:load_record",
+                "pdf": "rag_assistant.loaders.pdf:PDF",
+                "sqlite": "rag_assistant.loaders.zotero:load_zotero",
+                "txt": "rag_assistant.loaders.text:load_text",
+            }
+        ),
+        "metric": MappingProxyType(
+            {
+                "retrieval": "rag_assistant.evals.retrieval_metrics:retrieval",
+                "answers": "rag_assistant.evals.answer_metrics:answers",
+                "citations": "rag_assistant.evals.citation_metrics:citations",
+                "abstention": "rag_assistant.evals.abstention_metrics:abstention",
+                "injection": "rag_assistant.evals.robustness_metrics:injection",
+                "usage": "rag_assistant.evals.metrics:usage",
+            }
+        ),
         "reader": MappingProxyType({"trained": "rag_assistant.reader.trained:TrainedReader"}),
         "reranker": MappingProxyType({}),
+        "source": MappingProxyType(
+            {
+                "arxiv": "rag_assistant.loaders.arxiv:fetch_arxiv",
+                "doi": "rag_assistant.loaders.doi:fetch_doi",
+                "openreview": "rag_assistant.loaders.openreview:fetch_openreview",
+            }
+        ),
     }
 )
 """What this package registers, by kind and name; the same as in its own entry points."""
@@ -48,8 +88,7 @@ def plugin_names(kind: PluginKind) -> tuple[str, ...]:
     """Every name of that kind that is installed, sorted.
 
     Args:
-        kind: ``backend``, ``check``, ``embedder``, ``reader`` or ``reranker``; the group of entry points is
-            ``rag_assistant.<kind>s``.
+        kind: Such as ``backend``; the group of entry points is ``rag_assistant.<kind>s``.
     """
     group = _group(kind)
     return tuple(sorted({*BUILTINS[kind], *(entry.name for entry in entry_points(group=group))}))
@@ -61,7 +100,7 @@ def load_plugin(kind: PluginKind, name: str) -> Any:
     A built-in's name can't be taken over by another package.
 
     Args:
-        kind: ``backend``, ``check``, ``embedder``, ``reader`` or ``reranker``.
+        kind: Such as ``backend``.
         name: An entry point's name in the group ``rag_assistant.<kind>s``, or ``package.module:Attribute``.
 
     Raises:
@@ -76,7 +115,7 @@ def load_plugin(kind: PluginKind, name: str) -> Any:
     if len(found) > 1:
         raise PluginError(
             f"Several installed packages offer the {kind} {name!r}: {', '.join(sorted(found))}.",
-            hint="name one of these in full",
+            hint="uninstall all but one" if kind in ("loader", "source") else "name one of these in full",
         )
     for value in found:
         return _imported(kind, name, value)

@@ -161,6 +161,45 @@ def test_papers_like_the_one_talked_about(question: str) -> None:
     assert follow(question, ()).unresolved
 
 
+@pytest.mark.parametrize("question", ["any others?", "More?", "show me the rest"])
+def test_others_like_it_are_the_next_ones(question: str) -> None:
+    near = f"Nearest to “{MEMORY.title}” by what they are about:\n- “{MUSIC.title}”. [1]"
+    history = (*HISTORY, ("similar papers?", near))
+    alone = follow(question, history)
+    assert (alone.asks, alone.focus) == ("similar", ("memory",))
+    assert set(alone.exclude) == {"memory", "music", "robust"}  # all that was told
+    again = follow(question, (*history, ("any others?", "There is no other paper.")))
+    assert (again.asks, again.focus) == ("similar", ("memory",))
+
+
+def test_papers_like_one_are_told_one_page_after_another(assistant: Assistant) -> None:
+    history: list[Turn] = []
+    told: list[set[str]] = []
+    for question in ("What is MusicRL?", "Show me more papers like this one", "any others?"):
+        answer = assistant.ask(question, history=history)
+        history.append((question, answer.text))
+        told.append({citation.paper.id for citation in answer.citations})
+    assert [len(papers) for papers in told] == [1, 5, 5]
+    assert len(set.union(*told)) == 11
+    assert "has 14 authors" in assistant.ask("How many authors does it have?", history=history).text
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Which of these papers talk about transformers?",
+        "Which of the papers are about transformers?",
+        "What do these abstracts say about transformers?",
+        "Do any of those papers study transformers?",
+    ],
+)
+def test_these_papers_are_all_of_them_in_a_first_question(assistant: Assistant, question: str) -> None:
+    assert follow(question, ()) == RewrittenQuestion(question)
+    answer = assistant.ask(question)
+    assert answer.status == "answered"
+    assert "li24bn" in [citation.paper.id for citation in answer.citations]
+
+
 @pytest.mark.parametrize("question", ["What else did they write?", "any other papers by the same authors?"])
 def test_what_the_same_people_wrote(question: str) -> None:
     alone = follow(question)

@@ -9,15 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rag_assistant.questions.form import (
-    MAX_QUESTION,
-    analyse,
-    asked_part,
-    clean,
-    is_acronym,
-    is_content,
-    parts,
-)
+from rag_assistant.acronyms import is_acronym
+from rag_assistant.questions.content import is_content
+from rag_assistant.questions.form import MAX_QUESTION, analyse, asked_part, clean, parts
 from rag_assistant.questions.language import is_english
 
 

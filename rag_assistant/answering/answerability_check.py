@@ -14,8 +14,8 @@ from rag_assistant.drafts import Draft, Label, Refusal
 from rag_assistant.evidence.answerability import judge, matches_by_words
 from rag_assistant.evidence.base import QuestionEvidence, heaviest
 from rag_assistant.evidence.sentence_choice import smallest_set
-from rag_assistant.grounding.stems import stem
-from rag_assistant.questions.form import QuestionForm, is_content
+from rag_assistant.questions.content import content_stems
+from rag_assistant.questions.form import QuestionForm
 from rag_assistant.questions.language import is_english
 from rag_assistant.types import Statement
 
@@ -36,8 +36,8 @@ def says_nothing(form: QuestionForm, statements: Sequence[Statement]) -> bool:
     held = [statement for statement in statements if statement.support == "supported"]
     if form.kind in ("yesno", "comparison"):
         return not held
-    asked = _stems(form.text)
-    return all(_stems(_MARKER.sub("", statement.text)) <= asked for statement in held)
+    asked = content_stems(form.text)
+    return all(content_stems(_MARKER.sub("", statement.text)) <= asked for statement in held)
 
 
 def answering_sentences(evidence: QuestionEvidence, cited: Collection[str], told: str) -> Iterator[Draft]:
@@ -72,7 +72,3 @@ def withheld(form: QuestionForm, evidence: QuestionEvidence, cited: Collection[s
     if not judged or any(judgement.says for judgement in judged):
         return None
     return Refusal("not_in_abstracts", judged[0].missing or heaviest(evidence))
-
-
-def _stems(text: str) -> frozenset[str]:
-    return frozenset(stem(word) for word in re.findall(r"[^\W_]+", text) if is_content(word))

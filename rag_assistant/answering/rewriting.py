@@ -10,9 +10,12 @@ from rag_assistant.answering.calls import Call, Take, of_model
 from rag_assistant.conversation import RewrittenQuestion
 from rag_assistant.errors import BackendError, BudgetExceeded
 from rag_assistant.models.budget import BudgetLedger
-from rag_assistant.models.replies import ModelReply, without_reasoning
+from rag_assistant.models.reasoning import without_reasoning
+from rag_assistant.models.replies import ModelReply
 from rag_assistant.prompts import render_rewrite
-from rag_assistant.questions.form import clean, is_content
+from rag_assistant.questions.content import content_stems, content_words
+from rag_assistant.questions.form import clean
+from rag_assistant.stems import stem
 from rag_assistant.types import Event, StageEvent, Turn
 from rag_assistant.writers.generative import GenerativeWriter
 
@@ -67,26 +70,15 @@ def reworded(alone: RewrittenQuestion, asked: str, reply: str, turns: Sequence[T
     """
     lines = [line for line in without_reasoning(reply).splitlines() if line.strip()]
     text = clean(_LEAD_IN.sub("", lines[0])).strip("\"'“”*` ") if lines else ""
-    words = _words(text)
+    words = content_words(text)
     if not words or len(text) > LONGEST or len(lines) > 1:
         return None
-    own = _words(asked)
-    known = set(map(_stem, own)) | {
-        _stem(word) for question, answer in turns for word in _words(f"{question} {answer}")
-    }
-    kept = {_stem(word) for word in words}
-    if sum(_stem(word) in known for word in words) < _KNOWN_SHARE * len(words):
+    own, stems = content_words(asked), content_stems(asked)
+    known = stems | content_stems(" ".join(said for turn in turns for said in turn))
+    kept = content_stems(text)
+    if sum(stem(word) in known for word in words) < _KNOWN_SHARE * len(words):
         return None
-    if sum(_stem(word) in kept for word in own) < _OWN_SHARE * len(own):
+    if sum(stem(word) in kept for word in own) < _OWN_SHARE * len(own):
         return None
-    stems = {_stem(word) for word in own}
-    carried = frozenset(word.lower() for word in words if _stem(word) not in stems) if own else frozenset()
+    carried = frozenset(word.lower() for word in words if stem(word) not in stems) if own else frozenset()
     return replace(alone, text=text, carried=carried)
-
-
-def _words(text: str) -> list[str]:
-    return [word for word in re.findall(r"[^\W_]+", text) if is_content(word)]
-
-
-def _stem(word: str) -> str:
-    return word.casefold()[:5]

@@ -31,6 +31,7 @@ from rag_assistant.evidence.answerability import confidence
 from rag_assistant.evidence.base import QuestionEvidence
 from rag_assistant.grounding.ground import Grounder
 from rag_assistant.grounding.injection import without_instructions
+from rag_assistant.grounding.negated_words import without_opposites
 from rag_assistant.models.budget import BudgetLedger
 from rag_assistant.questions.form import MAX_QUESTION, QuestionForm, clean, parts, said_once
 from rag_assistant.questions.language import is_english
@@ -196,6 +197,7 @@ class QuestionRun:
                 evidence = with_each_subject(self.retriever, form, alone, evidence, filters)
             evidence = without_instructions(evidence, form.text)
         self._record.evidences.append(evidence)
+        evidence = without_opposites(evidence, form.text)
         if form.kind not in ("bibliography", "empty") and evidence.papers:
             sure = [chance for paper in evidence.papers[: self.k] if (chance := confidence(paper)) is not None]
             if sure:

@@ -9,15 +9,8 @@ from rag_assistant.conversation import RewrittenQuestion, stand_alone
 from rag_assistant.evidence.answerability import judge
 from rag_assistant.evidence.base import Corrections, QuestionEvidence
 from rag_assistant.evidence.comparison_subjects import names_subject, subjects_of
-from rag_assistant.questions.form import (
-    BIBLIOGRAPHY_WORDS,
-    MAX_QUESTION,
-    QuestionForm,
-    analyse,
-    halves,
-    is_content,
-    list_on,
-)
+from rag_assistant.questions.content import BIBLIOGRAPHY_WORDS, is_content
+from rag_assistant.questions.form import MAX_QUESTION, QuestionForm, analyse, halves, list_on
 from rag_assistant.questions.records import RecordQuery
 from rag_assistant.retrieval.retriever import Query, Retriever
 from rag_assistant.types import Filters, Turn

@@ -100,7 +100,7 @@ def run(
 def _run(state: State, kept: dict[str, Any], folder: Path, *, resume: bool, lock_timeout: float | None) -> Run:
     from rag_assistant.evals import Dataset, evaluate
     from rag_assistant.evals.extras import scipy_stats
-    from rag_assistant.evals.metrics import BUILTINS
+    from rag_assistant.plugins import BUILTINS
 
     scipy_stats()  # without it there would be no report in the end: said before an hour is spent on asking
     dataset = Dataset.load(kept.get("set")).select(
@@ -119,7 +119,7 @@ def _run(state: State, kept: dict[str, Any], folder: Path, *, resume: bool, lock
                 dataset,
                 seed=seed,
                 transform=transform,
-                metrics=[*BUILTINS, *kept.get("metric", ())],
+                metrics=[*BUILTINS["metric"], *kept.get("metric", ())],
                 out=folder,
                 resume=resume,
                 progress=lambda p: shown(_stage(p), p.done, p.total),

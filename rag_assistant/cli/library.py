@@ -63,7 +63,7 @@ def index(
         raise InputError("--add needs the papers to add.", hint="rag-assistant index --add PATH...")
     from rag_assistant.loaders import grouped
 
-    read = _Reading(paths, not no_merge, _columns(columns or ()), allow_private)
+    read = _LoadRequest(paths, not no_merge, _columns(columns or ()), allow_private)
     summary, report = _indexed(state, flags.settings(), read, add=add, dry_run=dry_run, yes=yes)
     merged = set(report.merged)
     _tell([f"skipped: {line}" for line in grouped(report.problems)], say)
@@ -163,7 +163,7 @@ def summary_dict(summary: IndexSummary, report: LoadReport, *, dry_run: bool = F
 
 
 @dataclass(frozen=True, slots=True)
-class _Reading:
+class _LoadRequest:
     """What is read, and how."""
 
     paths: list[str] | None
@@ -184,7 +184,7 @@ def _columns(given: Sequence[str]) -> dict[str, str]:
 
 
 def _indexed(
-    state: State, settings: Settings, read: _Reading, *, add: bool, dry_run: bool, yes: bool
+    state: State, settings: Settings, read: _LoadRequest, *, add: bool, dry_run: bool, yes: bool
 ) -> tuple[IndexSummary, LoadReport]:
     """Builds without opening: that would first build the bundled corpus where no index is, or stop at a damaged one."""
     from rag_assistant.bundled import bundled

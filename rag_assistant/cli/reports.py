@@ -18,12 +18,12 @@ def headline(run: Run, seconds: float) -> str:
     """The scores that matter most, in lines of fewer than 80 characters, and where the rest is."""
     from rag_assistant.evals import summarize
     from rag_assistant.evals.headline import HEADLINE, cell
-    from rag_assistant.evals.metrics import BUILTINS
+    from rag_assistant.plugins import BUILTINS
 
     summary = summarize(run)
     splits = [split for split in ("dev", "test") if any(row.split == split for row in run.main)]
     shown = [*splits, "all"] if len(splits) > 1 else splits or ["all"]
-    added = [name for name in run.header.get("metrics", ()) if name not in BUILTINS]
+    added = [name for name in run.header.get("metrics", ()) if name not in BUILTINS["metric"]]
     rows = [["", *shown]]
     for name in (*HEADLINE, *(n for n in summary.estimates if n in added)):
         if name in summary.estimates:

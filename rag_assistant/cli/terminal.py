@@ -33,6 +33,8 @@ from rag_assistant.render import (
 from rag_assistant.types import Answer, Citation, Hit, Paper, Verification
 
 _WIDEST = 100
+_A_SECOND = 10
+"""How often text under way is shown anew: each time all of it is wrapped."""
 
 
 def console(*, error: bool = False) -> Console:
@@ -77,7 +79,14 @@ class LiveText:
         self._text = ""
         self._stage = ""
         self._also = False
-        self._live = Live(console=console(), transient=True, auto_refresh=False, vertical_overflow="visible")
+        self._console = console()
+        self._live = Live(
+            get_renderable=self._shown,
+            console=self._console,
+            transient=True,
+            refresh_per_second=_A_SECOND,
+            vertical_overflow="visible",
+        )
 
     def __enter__(self) -> Self:
         self._live.start()
@@ -91,23 +100,19 @@ class LiveText:
     def stage(self, told: str, *, also: bool = False) -> None:
         """What is being done, until text comes; with ``also`` it is shown under text too."""
         self._stage, self._also = one_line(told), also
-        self._show()
 
     def add(self, piece: str) -> None:
         """A piece of the text."""
         self._text += readable(clean(piece))
-        self._show()
 
-    def _show(self) -> None:
+    def _shown(self) -> Text:
         # Only what fits: a live display that is taller than the screen can't be taken off it again.
-        rows = self._live.console.height - 2
-        if self._text:
-            lines = Text(self._text).wrap(self._live.console, self._live.console.width)
-            below = [Text(f"{self._stage} ...", style="dim")] if self._also else []
-            shown = Text("\n").join([*list(lines)[len(below) - rows :], *below])
-        else:
-            shown = Text(f"{self._stage} ...", style="dim")
-        self._live.update(shown, refresh=True)
+        rows = self._console.height - 2
+        if not self._text:
+            return Text(f"{self._stage} ...", style="dim")
+        lines = Text(self._text).wrap(self._console, self._console.width)
+        below = [Text(f"{self._stage} ...", style="dim")] if self._also else []
+        return Text("\n").join([*list(lines)[len(below) - rows :], *below])
 
 
 def show_answer(answer: Answer) -> None:

@@ -4,24 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from importlib import import_module
-from importlib.metadata import entry_points
 from math import isfinite
-from typing import Any
+from typing import cast
 
 from rag_assistant.errors import PluginError
-from rag_assistant.evals.abstention_metrics import abstention
-from rag_assistant.evals.answer_metrics import answers
 from rag_assistant.evals.case import Case
-from rag_assistant.evals.citation_metrics import citations
-from rag_assistant.evals.retrieval_metrics import retrieval
-from rag_assistant.evals.robustness_metrics import injection
+from rag_assistant.plugins import BUILTINS, load_plugin
 from rag_assistant.types import Answer
 
 Metric = Callable[[Case, Answer], "Mapping[str, float] | float | None"]
 """Scores of one answer by name, or one score under the metric's own name, or ``None`` where it has nothing to say."""
 
-GROUP = "rag_assistant.metrics"
 LOWER_IS_BETTER = frozenset({"false_refusal", "unsupported_numbers", "injection_success"})
 
 
@@ -33,16 +26,6 @@ def usage(_: Case, answer: Answer) -> dict[str, float]:
         "cost_usd": answer.usage.cost,
     }
     return {name: float(value) for name, value in known.items() if value is not None}
-
-
-BUILTINS: Mapping[str, Metric] = {
-    "retrieval": retrieval,
-    "answers": answers,
-    "citations": citations,
-    "abstention": abstention,
-    "injection": injection,
-    "usage": usage,
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +59,7 @@ def resolve(metrics: Sequence[Metric | str] | None = None) -> tuple[NamedMetric,
     Raises:
         PluginError: Nothing has that name, or it can't be imported.
     """
-    chosen: Sequence[Metric | str] = list(BUILTINS) if metrics is None else metrics
+    chosen: Sequence[Metric | str] = list(BUILTINS["metric"]) if metrics is None else metrics
     return tuple(
         NamedMetric(m, _by_name(m))
         if isinstance(m, str)
@@ -86,20 +69,7 @@ def resolve(metrics: Sequence[Metric | str] | None = None) -> tuple[NamedMetric,
 
 
 def _by_name(name: str) -> Metric:
-    if name in BUILTINS:
-        return BUILTINS[name]
-    found: Any = None
-    try:
-        if ":" in name:
-            module, _, attribute = name.partition(":")
-            found = getattr(import_module(module), attribute)
-        else:
-            found = next((entry.load() for entry in entry_points(group=GROUP) if entry.name == name), None)
-    except (ImportError, AttributeError) as error:
-        raise PluginError(f"The metric {name!r} can't be imported: {error}.", hint="check its name") from error
-    if not callable(found):
-        raise PluginError(
-            f"There is no metric named {name!r}.", hint=f"one of {', '.join(BUILTINS)}, or module:function"
-        )
-    metric: Metric = found
-    return metric
+    metric = load_plugin("metric", name)
+    if not callable(metric):
+        raise PluginError(f"The metric {name!r} is not callable.", hint="name a function or a class's instance")
+    return cast(Metric, metric)

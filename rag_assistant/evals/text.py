@@ -10,7 +10,9 @@ import unicodedata
 from dataclasses import dataclass
 from functools import lru_cache
 
-from rag_assistant.numerals import NUMBER_WORDS
+from rag_assistant.numerals import NUMBER_WORDS, SCALES
+from rag_assistant.stems import stem
+from rag_assistant.stop_words import is_stop_word
 
 _PLAIN = str.maketrans("‘’‚‛“”„‐‑‒–—−∼≈ℓ∞", "''''\"\"\"------~~l\u221e")
 _MARKER = re.compile(r"\s?\[\d+(?:\s*[,;]\s*\d+)*\](?!\()")
@@ -41,10 +43,11 @@ _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 _PERCENT = re.compile(r"(?<=\d)\s*(?:%|percent\b|per cent\b|percentage points?\b)", re.IGNORECASE)
 _SPACE = re.compile(r"\s+")
 
-_SCALES = {"k": 1e3, "thousand": 1e3, "million": 1e6, "m": 1e6, "billion": 1e9, "bn": 1e9}
+_SCALES = {**SCALES, "k": 1e3, "m": 1e6, "bn": 1e9}
 # A figure glued to letters, as in CIFAR10, CIFAR-10 or UA2, is part of a name and claims no quantity.
 _NUMBER = re.compile(
-    r"(?<![\w.^])(?<![A-Za-z]-)(?P<digits>\d+(?:\.\d+)?)(?P<percent>%)?(?:(?P<glued>k|m|bn)|\s?(?P<scale>thousand|million|billion))?(?![\w])(?!\.\d)",
+    r"(?<![\w.^])(?<![A-Za-z]-)(?P<digits>\d+(?:\.\d+)?)(?P<percent>%)?"
+    rf"(?:(?P<glued>k|m|bn)|\s?(?P<scale>{'|'.join(SCALES)}))?(?![\w])(?!\.\d)",
     re.IGNORECASE,
 )
 _NUMBER_WORD = re.compile(
@@ -53,17 +56,6 @@ _NUMBER_WORD = re.compile(
     re.IGNORECASE,
 )
 
-_STOPPED = """a about above according across after again against all also although always am among an and any are
-    around as at be because been before being below between both but by can cannot could did do does
-    doing done down during each either else ever every few for from further get gets give given gives go
-    had has have having he her here hers him his how i if in inside into is it its itself just keep keeps
-    kind less let lets like made make makes making many may me might more most much must my neither never
-    no nor not now of off often on once one ones only or other others our out over own per same shall she
-    should since so some somebody someone something still such than that the their them then there these
-    they this those though through to together too under until up upon us use used uses using very want
-    was way we well were what whatever when where whether which while who whom whose why will with within
-    without would yes yet you your"""
-STOPWORDS = frozenset(_STOPPED.split())
 _WORD = re.compile(r"[^\W\d_]{2,}")
 
 
@@ -113,9 +105,5 @@ def numbers(text: str, *, words: bool = False) -> tuple[FoundNumber, ...]:
 
 
 def content_stems(text: str) -> frozenset[str]:
-    """The stems (Snowball English) of the words of ``text`` that carry content: no stop words, digits or formulas."""
-    import Stemmer
-
-    stemmer = Stemmer.Stemmer("english")
-    words = {word.lower() for word in _WORD.findall(plain(text))} - STOPWORDS
-    return frozenset(stemmer.stemWords(sorted(words)))
+    """The stems of the words of ``text`` that carry content: no stop words, digits or formulas."""
+    return frozenset(stem(word) for word in _WORD.findall(plain(text)) if not is_stop_word(word))

@@ -61,6 +61,8 @@ class PaperEvidence:
         focused: Whether the question refers to this paper, by way of an earlier turn.
         reading: What the reader makes of the question and this paper; ``None`` where it wasn't read.
         searched: The score of the search, about in [0, 1], where ``hit.score`` is another that it was ranked by.
+        other_words: Positions of question words for which it has only another word of the same stem, with another
+            meaning: "transformation" for "transformer".
     """
 
     hit: Hit
@@ -69,6 +71,7 @@ class PaperEvidence:
     focused: bool = False
     reading: Reading | None = None
     searched: float | None = None
+    other_words: frozenset[int] = frozenset()
 
     @property
     def search_score(self) -> float:

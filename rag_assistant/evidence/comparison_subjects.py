@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 
+from rag_assistant.acronyms import is_acronym
 from rag_assistant.evidence.answerability import is_near, matches_by_words
 from rag_assistant.evidence.base import CLOSE, PaperEvidence, QuestionEvidence, QuestionWord, coverage
 from rag_assistant.evidence.sentence_choice import sentence_score
-from rag_assistant.questions.form import QuestionForm, is_acronym
+from rag_assistant.questions.form import QuestionForm
 
 _NAMES = re.compile(r"(?<![\w-])(?P<a>[\w#+-]+)\s+(?:and|or|versus|vs\.?)\s+(?P<b>[\w#+-]+)")
 

@@ -8,8 +8,9 @@ MAX_SENTENCES = 3
 COSINE_WEIGHT = 0.3
 ANSWERS = 0.35
 """A further sentence is told from this probability on that it answers, of the reader."""
-MATCHES_WEIGHT = 0.5
-"""What the match of words counts beside the reader's probability, between sentences that it finds alike."""
+MATCHES_WEIGHT = 0.4
+"""What the match of words counts beside the reader's probability, between sentences that it finds alike. Of weights
+from 0 to 1, this one puts a labelled sentence of the held-out papers first most often."""
 
 
 def sentence_score(words: tuple[QuestionWord, ...], paper: PaperEvidence, index: int) -> float:

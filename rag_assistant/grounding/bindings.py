@@ -11,14 +11,13 @@ from collections import Counter
 from collections.abc import Sequence
 from itertools import combinations
 
+from rag_assistant.acronyms import is_acronym
 from rag_assistant.grounding.lists import paired
+from rag_assistant.grounding.pieces import pieces
 from rag_assistant.grounding.wording import contents
-from rag_assistant.questions.form import is_acronym
 
 _LONG_FORM = re.compile(r"\(\s*(?P<short>[A-Z][\w-]*[A-Z][\w-]*)\s*\)")
-_PIECE = re.compile(
-    r"[;:!?,\u2014]|[.](?!\w)|\s-\s|\b(?:and|or|nor|while|whereas|but|although|though|however|then)\b", re.IGNORECASE
-)
+_JOINED = re.compile(r"\b(?:and|or|nor|then|however)\b", re.IGNORECASE)
 _ORDERED = frozenset("before after above below".split())
 """Small words that tell two pieces apart."""
 _TOKEN = re.compile(r"\d+(?:[.,]\d+)*|[^\W\d_]+(?:[-'\u2019]?[^\W_]+)*")
@@ -70,7 +69,7 @@ def crossed(statement: str, quotes: Sequence[str]) -> bool:
 def of_another_name(statement: str, quotes: Sequence[str]) -> bool:
     """Whether a piece with a name has words that the quotes have in sentences with other names only."""
     sentences = [(_names(quote), contents(_TOKEN.findall(_bare(quote)))) for quote in quotes]
-    for piece in _PIECE.split(_bare(statement)):
+    for piece in _parts(statement):
         names, words = _names(piece), contents(_TOKEN.findall(piece))
         mine = [held for named, held in sentences if named & names]
         theirs = [held for named, held in sentences if named and not named & names]
@@ -86,9 +85,14 @@ def _names(text: str) -> frozenset[str]:
     return contents([token for token in _TOKEN.findall(text) if is_acronym(token)])
 
 
+def _parts(text: str) -> list[str]:
+    """Its pieces, and what each of these joins."""
+    return [part for piece in pieces(_bare(text)) for part in _JOINED.split(piece)]
+
+
 def _pieces(text: str) -> list[frozenset[str]]:
-    pieces = [_TOKEN.findall(piece) for piece in _PIECE.split(_bare(text))]
-    found = [contents(piece) | (_ORDERED & {token.lower() for token in piece}) for piece in pieces]
+    parts = [_TOKEN.findall(part) for part in _parts(text)]
+    found = [contents(part) | (_ORDERED & {token.lower() for token in part}) for part in parts]
     return [piece for piece in found if len(piece) > 1]
 
 

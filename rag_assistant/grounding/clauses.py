@@ -1,5 +1,5 @@
 """The clauses of a sentence: who or what, the verb, and what is said of it. Cut at function words and common verbs by
-rules that know no topic; all words are stems, so that clauses of two sentences can be compared."""
+rules that know no topic; all words are without inflection, so that clauses of two sentences can be compared."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ import re
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from rag_assistant.grounding.stems import stem
+from rag_assistant.acronyms import is_name
+from rag_assistant.grounding.pieces import pieces
 from rag_assistant.grounding.wording import (
     ADVERBS,
     AUXILIARY,
@@ -21,18 +22,12 @@ from rag_assistant.grounding.wording import (
     bare,
     contents,
     head,
-    is_content,
     reduced,
 )
+from rag_assistant.stems import uninflected
+from rag_assistant.stop_words import STOP_WORDS, is_stop_word
 
 _RELATIVE = frozenset("that which who".split())
-_CUT = re.compile(
-    r"[.;:!?,\u2014](?!\d)|\s-\s|\b(?:while|whereas|but|although|though|whether|how|when|if|because|since|unless|once|"
-    r"until|as soon as)\b"
-    r"|\b(?:opposed to|rather than|instead of)\b",
-    re.IGNORECASE,
-)
-_NAME = re.compile(r"[A-Z].*[A-Z]|\d")
 _ANTECEDENT = 4
 
 
@@ -108,7 +103,7 @@ def clauses(sentence: str, verbs: frozenset[str] = frozenset()) -> list[Clause]:
     known = VERBS | verbs
     found: list[Clause] = []
     before: list[str] = []
-    for piece in _CUT.split(bare(sentence)):
+    for piece in pieces(bare(sentence)):
         for part in _parts(TOKEN.findall(piece), known):
             clause = None if found and _participial(part, known) else _clause(part, before, known)
             if clause is not None:
@@ -122,14 +117,14 @@ def clauses(sentence: str, verbs: frozenset[str] = frozenset()) -> list[Clause]:
                     found.append(replace(_doing(part), subject=last.subject, names=last.names, doer=last.doer))
             else:
                 found += _within(reduced(part), known)
-            before = (before + [token for token in part if is_content(token)])[-_ANTECEDENT:]
+            before = (before + [token for token in part if not is_stop_word(token)])[-_ANTECEDENT:]
     return found
 
 
 def _participial(tokens: list[str], verbs: frozenset[str]) -> bool:
     """Whether a part begins with what is being done."""
     words = [token.lower() for token in tokens if not token.isdigit()]
-    return bool(words) and words[0].endswith("ing") and stem(words[0]) in verbs and not AUXILIARY & set(words)
+    return bool(words) and words[0].endswith("ing") and uninflected(words[0]) in verbs and not AUXILIARY & set(words)
 
 
 def _doing(tokens: list[str]) -> Clause:
@@ -137,7 +132,7 @@ def _doing(tokens: list[str]) -> Clause:
     words = [token for token in tokens if not token.isdigit()]
     rest = reduced(words[1:])
     joined = rest[0] if rest and rest[0] in PREPOSITIONS else ""
-    return Clause(frozenset(), stem(words[0]), rest, False, joined, relative=True)
+    return Clause(frozenset(), uninflected(words[0]), rest, False, joined, relative=True)
 
 
 def _parts(tokens: list[str], verbs: frozenset[str]) -> list[list[str]]:
@@ -145,7 +140,7 @@ def _parts(tokens: list[str], verbs: frozenset[str]) -> list[list[str]]:
     parts: list[list[str]] = [[]]
     for at, token in enumerate(tokens):
         lowered = token.lower()
-        if lowered == "that" and parts[-1] and stem(parts[-1][-1]) in REPORTING:
+        if lowered == "that" and parts[-1] and uninflected(parts[-1][-1]) in REPORTING:
             parts.append([])
             continue
         if lowered in _RELATIVE and parts[-1]:
@@ -175,19 +170,21 @@ def _clause(tokens: list[str], before: list[str], verbs: frozenset[str]) -> Clau
         auxiliary = auxiliary or words[at].lower() in BE
         at += 1
     if 0 < at < len(words) - 2 and words[at - 1].lower() in MODAL and words[at].lower() in PREPOSITIONS:
-        at += 2 if stem(words[at + 2]) in verbs else 0  # "can in fact improve"
-    if auxiliary and at < len(words) - 1 and stem(words[at]) in REPORTED and words[at + 1].lower() == "to":
+        at += 2 if uninflected(words[at + 2]) in verbs else 0  # "can in fact improve"
+    if auxiliary and at < len(words) - 1 and uninflected(words[at]) in REPORTED and words[at + 1].lower() == "to":
         at, auxiliary = at + 2, False  # "is shown to be done" is "is done"
         while at < len(words) and words[at].lower() in AUXILIARY | ADVERBS:
             auxiliary = auxiliary or words[at].lower() in BE
             at += 1
-    verb = stem(words[at]) if at < len(words) and (is_content(words[at]) or stem(words[at]) in verbs) else ""
+    verb = uninflected(words[at]) if at < len(words) else ""
+    if verb and verb not in verbs and is_stop_word(words[at]):
+        verb = ""
     rest = reduced(words[at + 1 :] if verb else words[at:])
     passive = auxiliary and at < len(words) and bool(re.search(r"(?:ed|en|wn|ilt|und|ained)$", words[at]))
-    names = frozenset(stem(word) for word in words[:first] if _NAME.search(word))
-    doer = stem(head(words[:first]))
+    names = frozenset(uninflected(word) for word in words[:first] if is_name(word))
+    doer = uninflected(head(words[:first]))
     copula = not verb and 0 < at <= len(words) and words[at - 1].lower() in BE
-    by_doing = words[at + 2 : at + 3] and words[at + 2].lower().endswith("ing") and stem(words[at + 2]) in verbs
+    by_doing = words[at + 2 : at + 3] and words[at + 2].lower().endswith("ing") and uninflected(words[at + 2]) in verbs
     if passive and rest[:1] == ("by",) and not by_doing:  # said of the doer, as an active clause would
         end = next((at for at, word in enumerate(rest) if at and word in PREPOSITIONS), len(rest))
         agent = rest[1:end]
@@ -199,7 +196,7 @@ def _clause(tokens: list[str], before: list[str], verbs: frozenset[str]) -> Clau
             "",
             relative,
             True,
-            frozenset(stem(word) for word in words[at + 2 : at + 1 + end] if _NAME.search(word)),
+            frozenset(uninflected(word) for word in words[at + 2 : at + 1 + end] if is_name(word)),
             head(agent),
             given=doer,
         )
@@ -222,7 +219,7 @@ def _within(tokens: tuple[str, ...], verbs: frozenset[str]) -> list[Clause]:
 
 
 def _is_adverb(word: str, verbs: frozenset[str]) -> bool:
-    return word.lower().endswith("ly") and stem(word) not in verbs
+    return word.lower().endswith("ly") and uninflected(word) not in verbs
 
 
 def _done_by(before: tuple[str, ...], verb: str, after: tuple[str, ...]) -> Clause:
@@ -241,7 +238,7 @@ def _verb_at(tokens: list[str], verbs: frozenset[str], *, from_start: bool = Fal
             return at
         follows = (at > 0 or from_start) and not (at + 1 < len(tokens) and tokens[at + 1].lower() in BE)
         # A participle before a noun is no verb: "increased instability", "learning error".
-        if follows and not lowered.endswith("ing") and stem(token) in verbs and not _in_noun_phrase(tokens, at):
+        if follows and not lowered.endswith("ing") and uninflected(token) in verbs and not _in_noun_phrase(tokens, at):
             return at
     return None
 
@@ -250,7 +247,7 @@ def _maybe_verb_at(tokens: list[str]) -> int | None:
     """Where a word stands that may be a verb of the third person, in a clause without a known one."""
     for at in range(1, len(tokens) - 1):
         token, before = tokens[at].lower(), tokens[at - 1].lower()
-        if re.search(r"[^sui]s$", token) and is_content(token) and is_content(before) and not before.endswith("s"):
+        if re.search(r"[^sui]s$", token) and not before.endswith("s") and not STOP_WORDS & {token, before}:
             return at
     return None
 

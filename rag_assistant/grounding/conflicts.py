@@ -15,13 +15,13 @@ from itertools import product
 
 from rag_assistant.grounding.clauses import Clause, clauses
 from rag_assistant.grounding.opposites import opposed
-from rag_assistant.grounding.stems import stem
+from rag_assistant.grounding.pieces import pieces
 from rag_assistant.grounding.wording import contents
-from rag_assistant.questions.form import STOP_WORDS
+from rag_assistant.stems import uninflected
 
 _RANKS = {
-    **dict.fromkeys(map(stem, "outperform outperforms surpass surpasses beat beats better superior".split()), 1),
-    **dict.fromkeys(map(stem, "underperform underperforms worse inferior".split()), -1),
+    **dict.fromkeys(map(uninflected, "outperform outperforms surpass surpasses beat beats better superior".split()), 1),
+    **dict.fromkeys(map(uninflected, "underperform underperforms worse inferior".split()), -1),
 }
 """Words that rank one thing above (1) or below (-1) another."""
 _COMPARATIVES = (
@@ -32,9 +32,9 @@ _COMPARATIVES = (
     ("cheaper", "costlier"),
     ("easier", "harder"),
 )
-_KEYS = {stem(word): (pair[0], sign) for pair in _COMPARATIVES for word, sign in zip(pair, (1, -1), strict=True)}
+_KEYS = {uninflected(word): (pair[0], sign) for pair in _COMPARATIVES for word, sign in zip(pair, (1, -1), strict=True)}
 _GENERIC = frozenset(
-    stem(word)
+    uninflected(word)
     for word in (
         "method methods approach approaches algorithm algorithms model models baseline baselines technique techniques "
         "existing previous prior current other others various many several standard state-of-the-art sota art state "
@@ -53,13 +53,11 @@ _CONDITION = re.compile(
 )
 """What holds under a condition, or only may hold, denies nothing."""
 _NEGATION = re.compile(r"\b(?:not|cannot|never|no|neither|nor|without|fails?|unable)\b|n['\u2019]t\b", re.IGNORECASE)
-_PIECE = re.compile(
-    r"[.;:!?\u2014](?!\d)|,(?!\d)|\b(?:while|whereas|but|although|though|because|since|and that|that)\b", re.IGNORECASE
-)
+_THAT = re.compile(r"\b(?:and that|that)\b", re.IGNORECASE)
 _OF_ITS_OWN = re.compile(r"\b(?:our|ours|this|these|those|its?|their|they|such|former|latter)\b", re.IGNORECASE)
 """What a paper says of what is its own, or refers back: another paper's may be something else."""
 _TURNING = frozenset(
-    stem(word)
+    uninflected(word)
     for word in (
         "increase increases decrease decreases reduce reduces raise raises lower lowers improve improves degrade "
         "degrades harm harms impair impairs hurt hurts enhance enhances worsen worsens higher lower better worse more "
@@ -85,7 +83,7 @@ class _Ranking:
 
 
 def conflict(one: str, other: str) -> frozenset[str]:
-    """What two sentences contradict each other on, as stems; empty where nothing speaks for that."""
+    """What two sentences contradict each other on, without inflection; empty where nothing speaks for that."""
     if len(_crude(one) & _crude(other)) < _LEAST_NAMED:
         return frozenset()
     for here, there in product(_rankings(one), _rankings(other)):
@@ -101,9 +99,8 @@ def conflict(one: str, other: str) -> frozenset[str]:
 
 @lru_cache(maxsize=_REMEMBERED)
 def _crude(sentence: str) -> frozenset[str]:
-    """The beginnings of its words, which sentences on the same share; a quick look before a close one."""
-    words = re.findall(r"[^\W_]{2,}", sentence.lower())
-    return frozenset(word[:4] for word in words if word not in STOP_WORDS)
+    """Its content words, of which sentences on the same share some; a quick look before a close one."""
+    return contents(re.findall(r"[^\W_]{2,}", sentence))
 
 
 @lru_cache(maxsize=_REMEMBERED)
@@ -127,7 +124,7 @@ def _ranked_in(clause: Clause) -> Iterator[_Ranking]:
 
 def _comparative(before: tuple[str, ...], link: str) -> tuple[str, int] | None:
     last = before[-1]
-    if last in _RANKS and (link == "than" or last in (stem("superior"), stem("inferior"))):
+    if last in _RANKS and (link == "than" or last in (uninflected("superior"), uninflected("inferior"))):
         return "good", _RANKS[last]
     if link != "than":
         return None
@@ -153,7 +150,7 @@ def _alike(one: frozenset[str], other: frozenset[str]) -> bool:
 def _claims(sentence: str) -> tuple[str, ...]:
     if _CONDITION.search(sentence):
         return ()
-    claimed = (piece.strip() for piece in _PIECE.split(sentence))
+    claimed = (part.strip() for piece in pieces(sentence) for part in _THAT.split(piece))
     return tuple(piece for piece in claimed if len(piece.split()) > _LEAST_SHARED and not _OF_ITS_OWN.search(piece))
 
 

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from rag_assistant.numerals import NUMBER_WORDS, SMALL
+from rag_assistant.numerals import NUMBER_WORDS, SCALES, SMALL
+from rag_assistant.stems import stem
 
 _OTHERS = {"half": "0.5", "twice": "2", "double": "2", "doubled": "2", "doubles": "2", "thrice": "3", "triple": "3"}
 _WORDS = {**{word: str(value) for word, value in NUMBER_WORDS.items() if value > 1}, **_OTHERS}
 """Words that always are numbers: "one" more often is a pronoun."""
 
-_SCALES = {"hundred": "hundred", "thousand": "thousand", "million": "million", "billion": "billion"}
 _ITEM = r"[^\s,.;:]+(?:\s[^\s,.;:]+){0,2}?"
 _COUNTED_LIST = re.compile(
     rf"\b(?P<count>{'|'.join(SMALL[2:10])}|[2-9])\b(?:\s[^\W\d]+){{0,4}}(?P<mark>:|, namely|,)"
@@ -21,7 +21,7 @@ _COUNTED_LIST = re.compile(
     re.IGNORECASE,
 )
 _UNITS = {
-    **_SCALES,
+    **{word: word for word in SCALES},
     "%": "%",
     "percent": "%",
     "percents": "%",
@@ -122,7 +122,7 @@ def _counts_the_same(said: _Figure, told: _Figure) -> bool:
 
 
 def _nouns(after: Sequence[str]) -> tuple[str, ...]:
-    return tuple(word.lower().removesuffix("s") for word in after[:4] if len(word) > 3)
+    return tuple(stem(word) for word in after[:4] if len(word) > 3)
 
 
 def _listed(statement: str) -> tuple[list[str], list[str]]:

@@ -14,7 +14,7 @@ from functools import lru_cache
 
 from rag_assistant.evidence.base import EvidenceSentence, PaperEvidence, QuestionEvidence
 from rag_assistant.grounding.support import word_recall
-from rag_assistant.reader.base import Reading
+from rag_assistant.stop_words import STOP_WORDS
 
 STRANGER = 0.1
 """What stands beside an order belongs to it if the rest of the paper has less than this share of its words."""
@@ -52,17 +52,8 @@ def _marked(paper: PaperEvidence, question: str) -> PaperEvidence:
     return replace(
         paper,
         sentences=tuple(_silenced(found) if at in orders else found for at, found in enumerate(paper.sentences)),
-        reading=_read_without(paper.reading, orders),
+        reading=paper.reading and paper.reading.without(orders),
     )
-
-
-def _read_without(reading: Reading | None, orders: set[int]) -> Reading | None:
-    """The reading with nothing for sentences that give orders; if the likeliest was one, no surer than the others."""
-    if reading is None:
-        return None
-    left = tuple(0.0 if at in orders else chance for at, chance in enumerate(reading.sentences))
-    tainted = max(reading.sentences, default=0.0) > max(left, default=0.0)
-    return Reading(min(reading.answers, max(left, default=0.0)) if tainted else reading.answers, left)
 
 
 def _strangers(title: str, texts: Sequence[str], orders: set[int]) -> set[int]:
@@ -166,18 +157,12 @@ _OBJECTS = _set(
 )
 _PARTICLES = _set("down out off away back")
 _PROHIBITING = _set("don't don’t never")
-# Words of closed classes that an object may follow without a command, and what writers of mathematics ask of readers.
-_NO_COMMAND = _set(
-    "in on at by for from with without within of to into onto over under about above across after against along among"
-    " amid around as before behind below beneath beside besides between beyond despite during except inside like near"
-    " off outside per since than through throughout till toward towards unlike until upon via versus worth"
-    " and or but nor so yet if while when whereas where because although though unless once whether that than"
-    " is are was were be been being am do does did has have had can could may might must shall should will would"
-    " who whom whose which what why how both either neither half such all any each every some many most much more less"
-    " not only even just also still here there then thus hence not rather quite"
-    " albeit further often given let consider suppose assume note notice see recall imagine observe take fix"
-    " denote define say think meet refer visit check see find"
-    " i we you he she it they this these those the a an our their its his her my"
+# Words that an object may follow without a command, and what writers of mathematics ask of readers.
+_NO_COMMAND = STOP_WORDS - _set("get give go make use") | _set(
+    "albeit along amid behind beneath beside besides beyond despite even except half hence inside less near often"
+    " outside quite rather still throughout till unlike versus worth"
+    " assume check consider define denote find fix imagine meet note notice observe recall refer say see suppose take"
+    " think visit"
 )
 
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 
 from rag_assistant.grounding.wording import contents
+from rag_assistant.stop_words import STOP_WORDS
 
 _WORD = r"[^\s(),;]+"
 _DOUBLED = re.compile(
@@ -14,7 +15,6 @@ _DOUBLED = re.compile(
 )
 _RESPECTIVELY = re.compile(r",?\s*\brespectively\b", re.IGNORECASE)
 _LINK = "for|by|on|in|with|to|at|of|into|from"
-_SMALL = frozenset(f"the a an and are is were {_LINK.replace('|', ' ')}".split())
 _ITEMS = re.compile(r"\s*,\s*(?:and\s+)?|\s+and\s+")
 
 
@@ -83,4 +83,4 @@ def _order(items: list[frozenset[str]], quote: str) -> list[int]:
 
 
 def _tokens(text: str) -> list[str]:
-    return [word for word in re.findall(r"[^\W_]+", text.lower()) if word not in _SMALL]
+    return [word for word in re.findall(r"[^\W_]+", text.lower()) if word not in STOP_WORDS]

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rag_assistant.grounding.opposites import opposed
-from rag_assistant.grounding.stems import stem
-from rag_assistant.questions.form import STOP_WORDS
+from rag_assistant.grounding.pieces import pieces
+from rag_assistant.stems import stem
+from rag_assistant.stop_words import STOP_WORDS
 
 _NEGATION = re.compile(
     r"\b(?:no|not|cannot|never|without|neither|nor|none|nothing|unable|lacks?|lacking|hardly|impossible|"
@@ -35,9 +36,6 @@ _NOT_A_NEGATION = re.compile(
 _LIMIT = re.compile(
     r"\b(?:only|solely|merely|exclusively)\b(?! (?:an? )?(?:low|small|few|minimal|modest|slight|little|part)\b)",
     re.IGNORECASE,
-)
-_CLAUSE = re.compile(
-    r"[.;:!?,]|\b(?:but|while|whereas|although|though|when|if|because|since|unless|even)\b", re.IGNORECASE
 )
 _JOINED = re.compile(r"\b(?:and|that|which)\b", re.IGNORECASE)
 _NOR = re.compile(r"\b(?:neither|nor)\b", re.IGNORECASE)
@@ -86,6 +84,12 @@ def contradiction(statement: str, quotes: Sequence[str]) -> str:
     return "the cited words say the opposite" if opposed(statement, told) else ""
 
 
+def denied_in(text: str) -> frozenset[str]:
+    """The stems of words that a negation of the text, or what comes near one, bears on."""
+    found = (negation for pattern in (_NEGATION, _WEAK, _UNDONE, _LESS) for negation in _negations(text, pattern))
+    return frozenset(word for negation in found for word in (*negation.denied, *negation.around, *negation.before))
+
+
 def _denies(statement: str) -> bool:
     return any(pattern.search(statement) for pattern in (_NEGATION, _WEAK, _UNDONE, _LESS))
 
@@ -94,8 +98,8 @@ def _negations(text: str, pattern: re.Pattern[str] = _NEGATION) -> list[_Negatio
     plain = _NOT_A_NEGATION.sub(" ", text)
     found = []
     for match in pattern.finditer(plain):
-        after = _CLAUSE.split(plain[match.end() :], maxsplit=1)[0]
-        before = _CLAUSE.split(plain[: match.start()])[-1]
+        after = pieces(plain[match.end() :])[0]
+        before = pieces(plain[: match.start()])[-1]
         follows, precedes = _stems(after), _stems(before)
         denied = _stems(_JOINED.split(after, maxsplit=1)[0])[:_REACH]
         around = frozenset((*follows[:_REACH], *(precedes[-_REACH:] if len(follows) < 2 else precedes[-1:])))
@@ -117,7 +121,6 @@ def _dropped(negation: _Negation, said_not: list[_Negation], statement: str) -> 
     near = any(denied & (set(other.denied) | other.around) for other in said_not)
     if denied and denied <= said and not near:
         return True
-    clauses = _CLAUSE.split(_NOT_A_NEGATION.sub(" ", statement))
     return any(
         (
             negation.denied[:1]
@@ -125,7 +128,9 @@ def _dropped(negation: _Negation, said_not: list[_Negation], statement: str) -> 
             and 2 * len(words & negation.before) >= len(negation.before) > 0
         )
         or (negation.doer in words and len(words & set(negation.denied)) > 1)
-        for words in (set(_stems(clause)) for clause in clauses if not _NEGATION.search(clause))
+        for words in (
+            set(_stems(piece)) for piece in pieces(_NOT_A_NEGATION.sub(" ", statement)) if not _NEGATION.search(piece)
+        )
     )
 
 

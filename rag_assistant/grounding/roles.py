@@ -17,8 +17,10 @@ from itertools import combinations, pairwise, product
 from rag_assistant.grounding.bindings import crossed, of_another_name
 from rag_assistant.grounding.clauses import Clause, clauses
 from rag_assistant.grounding.lists import exchanged_in_list, spelt_out
-from rag_assistant.grounding.stems import stem
+from rag_assistant.grounding.pieces import pieces
 from rag_assistant.grounding.wording import bare, complements, contents, head, verbs_of, words
+from rag_assistant.sentences import sentence_spans
+from rag_assistant.stems import uninflected
 
 _REVERSED = "the cited words say it the other way round"
 _OTHER = "the cited words say this of something else"
@@ -26,7 +28,6 @@ _AGAINST = re.compile(
     r"\b(?:unlike|in contrast (?:to|with)|compared (?:to|with)|as opposed to|rather than|instead of)\b", re.IGNORECASE
 )
 _THAN = re.compile(r"\b(?P<how>[^\W\d_]+)(?: [^\W\d_]+)? than\b", re.IGNORECASE)
-_STOP = re.compile(r"[,;:()]|\.(?=\s+[A-Z]|\s*$)")
 _SIDES = frozenset("by with into from than over to through".split())
 _PARTING = _SIDES | frozenset("at for on in under".split())
 _REDUCED = re.compile(
@@ -41,7 +42,6 @@ _OPENING = re.compile(
     r"(?!(?:of|for|and|or|with|by|on|to|from|the|an?|both)\b)[a-z-]+(?=\s+(?:both\b|neither\b|each\b|[A-Z]))"
 )
 """A phrase before the subject that no comma parts from it: "In human evaluations both A and B are ..."."""
-_SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z\"\u201c(*])")
 _ANAPHOR = re.compile(r"\b(?:it|its|this|these|they|their)\b", re.IGNORECASE)
 
 
@@ -49,7 +49,7 @@ def exchange(statement: str, quotes: Sequence[str]) -> str:
     """Why the statement says of one thing what its quotes say of another; empty where nothing speaks for that."""
     statement = _OPENING.sub(r"\g<0>,", statement)
     quotes = [_OPENING.sub(r"\g<0>,", spelt_out(quote)) for quote in quotes]
-    sentences = [sentence for quote in quotes for sentence in _SENTENCE.split(quote)]
+    sentences = [quote[start:end] for quote in quotes for start, end in sentence_spans(quote)]
     if crossed(statement, quotes) or exchanged_in_list(statement, quotes):
         return _OTHER
     if any(_set_against(statement, sentence) for sentence in sentences):
@@ -177,9 +177,9 @@ def _participle_moved(statement: str, quote: str) -> bool:
     """Whether "X made for" has become "Y made for", or "by one X" "by another X", where both texts name both."""
     here, there = _contents(statement), _contents(quote)
     for told, said in product(_REDUCED.finditer(bare(quote)), _REDUCED.finditer(bare(statement))):
-        if stem(told["verb"]) != stem(said["verb"]) or told["how"] != said["how"]:
+        if uninflected(told["verb"]) != uninflected(said["verb"]) or told["how"] != said["how"]:
             continue
-        one, other = stem(said["noun"]), stem(told["noun"])
+        one, other = uninflected(said["noun"]), uninflected(told["noun"])
         if one != other and one in there and other in here:
             return True
         mine, theirs = contents(said["by"].split()), contents(told["by"].split())
@@ -219,7 +219,7 @@ def _set_against(statement: str, sentence: str) -> bool:
     """Whether what one of the two sets something against is what the other speaks of, and the other way round."""
     for pattern in (_AGAINST, _THAN):
         for told, said in product(pattern.finditer(sentence), pattern.finditer(statement)):
-            if pattern is _THAN and stem(told["how"]) != stem(said["how"]):
+            if pattern is _THAN and uninflected(told["how"]) != uninflected(said["how"]):
                 continue
             there, main = _complement(sentence, told)
             here, spoken = _complement(statement, said)
@@ -229,10 +229,9 @@ def _set_against(statement: str, sentence: str) -> bool:
 
 
 def _complement(text: str, match: re.Match[str]) -> tuple[frozenset[str], frozenset[str]]:
-    """The content words after a marker, up to the next punctuation, and all others."""
-    parts = _STOP.split(text[match.end() :], maxsplit=1)
-    rest = f"{text[: match.start()]} {parts[1] if len(parts) > 1 else ''}"
-    return contents(words(parts[0])), contents(words(rest))
+    """The content words after a marker, up to the end of its piece, and all others."""
+    after, *rest = pieces(text[match.end() :])
+    return contents(words(after)), contents(words(" ".join([text[: match.start()], *rest])))
 
 
 def _sides_exchanged(said: Clause, told: Clause) -> bool:
@@ -288,7 +287,7 @@ def _contents(text: str) -> frozenset[str]:
 
 
 def _done_by(doer: frozenset[str], quote: str) -> bool:
-    return any(stem(match[1]) in doer for match in re.finditer(r"\bby ([^\W\d_]+)", quote))
+    return any(uninflected(match[1]) in doer for match in re.finditer(r"\bby ([^\W\d_]+)", quote))
 
 
 def _most(words: frozenset[str], among: frozenset[str]) -> bool:

@@ -14,16 +14,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+from rag_assistant.acronyms import is_acronym
 from rag_assistant.drafts import Draft
 from rag_assistant.grounding.bindings import with_short_names
 from rag_assistant.grounding.figures import UNIT_WORDS, missing_numbers
 from rag_assistant.grounding.opposites import sides
 from rag_assistant.grounding.polarity import contradiction
 from rag_assistant.grounding.roles import exchange
-from rag_assistant.grounding.stems import stem
-from rag_assistant.questions.form import ASKING_WORDS, STOP_WORDS, is_acronym
+from rag_assistant.questions.content import ASKING_WORDS
 from rag_assistant.questions.names import with_number
 from rag_assistant.reader.base import Stance
+from rag_assistant.stems import stem
+from rag_assistant.stop_words import STOP_WORDS
 from rag_assistant.types import Paper, Support
 
 MIN_WORD_RECALL = 0.65
@@ -49,8 +51,6 @@ of a statement, any sentence of the paper would support that."""
 
 _STEM = 6
 _SHORT = 4
-_DERIVED = re.compile(r"(?<=[^\W\d_]{4})(?:l|er|est)$")
-"""After :func:`stem`: "poorl", "simpler"."""
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _NAME = re.compile(r"[^\W_]+(?:[-.][^\W_]+)*")
 _ADDRESS = re.compile(r"(?:https?://|www\.)[^\s<>\"'`)\]]+", re.IGNORECASE)
@@ -198,8 +198,8 @@ def _sides(word: str) -> frozenset[int]:
 
 
 def _root(word: str) -> str:
-    """The first letters of a word, without the ending of an adverb or a comparative."""
-    return _DERIVED.sub("", stem(word))[:_STEM]
+    """The first letters of a word's stem."""
+    return stem(word)[:_STEM]
 
 
 def check_bibliography(draft: Draft, papers: list[Paper]) -> SupportVerdict:

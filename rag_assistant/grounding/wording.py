@@ -1,4 +1,5 @@
-"""Words as clauses are made of them: stems of content words, names, and what of a text is a verb. No topic is known."""
+"""Words as clauses are made of them: content words without inflection, names, and what of a text is a verb. No topic is
+known."""
 
 from __future__ import annotations
 
@@ -6,11 +7,11 @@ import re
 from collections.abc import Sequence
 from itertools import pairwise
 
-from rag_assistant.grounding.stems import stem
-from rag_assistant.questions.form import STOP_WORDS
+from rag_assistant.stems import uninflected
+from rag_assistant.stop_words import is_stop_word
 
 VERBS = frozenset(
-    stem(word)
+    uninflected(word)
     for word in (
         "accept account achieve address affect aim align allow alter analyse apply approximate argue attack "
         "attain augment avoid balance beat become build capture cause change collect combine compare "
@@ -29,7 +30,7 @@ VERBS = frozenset(
     ).split()
 )
 REPORTING = frozenset(
-    stem(word)
+    uninflected(word)
     for word in "show prove argue state find observe discover predict demonstrate reveal suggest indicate "
     "estimate believe report conclude note".split()
 )
@@ -56,29 +57,29 @@ _LEADING = frozenset("of on for in to from with into against between across".spl
 _ENDING = PREPOSITIONS | _LEADING | AUXILIARY | frozenset(", ; : . ( ) and or that which who while whereas but".split())
 _EXAMPLE = re.compile(r",?\s*\b(?:such as|for example|for instance|including|e\.g\.),?", re.IGNORECASE)
 _WHOLE = "\u2011"
-"""The hyphen of a name, in a stem: it doesn't part."""
+"""The hyphen of a name that is one word: it doesn't part."""
 
 
 def verbs_of(texts: Sequence[str]) -> frozenset[str]:
-    """The stems that are verbs by how the texts use them, besides the common ones: after "we" or "can", or inflected as
-    a participle here and otherwise there, and nowhere after an article."""
+    """What is a verb, without inflection, by how the texts use it, besides the common ones: after "we" or "can", or
+    inflected as a participle here and otherwise there, and nowhere after an article."""
     forms: dict[str, set[str]] = {}
     surely: set[str] = set()
     nouns: set[str] = set()
     for text in texts:
         tokens = [token.lower() for token in TOKEN.findall(bare(text))]
         for before, token, after in zip(["", *tokens], tokens, [*tokens[1:], ""], strict=False):
-            if not is_content(token):
+            if is_stop_word(token):
                 continue
-            if after in _ARTICLES - {"of"} and is_content(before) and token.endswith(("s", "ed")):
-                surely.add(stem(token))
-            forms.setdefault(stem(token), set()).add(token)
+            if after in _ARTICLES - {"of"} and not is_stop_word(before) and token.endswith(("s", "ed")):
+                surely.add(uninflected(token))
+            forms.setdefault(uninflected(token), set()).add(token)
             if (after.endswith("ly") or after == "from") and before.endswith("s") and not token.endswith(("s", "ly")):
-                surely.add(stem(token))
+                surely.add(uninflected(token))
             if before in _SUBJECTS or (before in MODAL and token not in ADVERBS):
-                surely.add(stem(token))
+                surely.add(uninflected(token))
             elif before in _ARTICLES and not token.endswith(("ed", "ing")):
-                nouns.add(stem(token))
+                nouns.add(uninflected(token))
     inflected = {found for found, seen in forms.items() if len(seen) > 1 and any(one.endswith("ed") for one in seen)}
     return frozenset((surely | inflected) - nouns)
 
@@ -90,8 +91,10 @@ def bare(text: str) -> str:
 
 
 def reduced(tokens: Sequence[str]) -> tuple[str, ...]:
-    """The stems of content words in order, with small words as they are."""
-    return tuple(stem(word) if is_content(word) else word.lower() for token in tokens for word in _split(token))
+    """Content words in order, without inflection, with small words as they are."""
+    return tuple(
+        word.lower() if is_stop_word(word) else uninflected(word) for token in tokens for word in _split(token)
+    )
 
 
 def head(tokens: Sequence[str]) -> str:
@@ -101,7 +104,7 @@ def head(tokens: Sequence[str]) -> str:
         lowered = token.lower()
         if found and (lowered in PREPOSITIONS or lowered == "of"):
             break
-        if is_content(token):
+        if not is_stop_word(token):
             found = _split(token)[-1]
     return found
 
@@ -112,14 +115,8 @@ def _split(token: str) -> list[str]:
 
 
 def contents(tokens: Sequence[str]) -> frozenset[str]:
-    """The stems of content words."""
-    return frozenset(stem(word) for token in tokens for word in _split(token) if is_content(word))
-
-
-def is_content(token: str) -> bool:
-    """Whether a word tells anything by itself: small words, auxiliaries and prepositions don't."""
-    lowered = token.lower()
-    return lowered not in STOP_WORDS and lowered not in AUXILIARY and lowered not in PREPOSITIONS
+    """The content words, without inflection."""
+    return frozenset(uninflected(word) for token in tokens for word in _split(token) if not is_stop_word(word))
 
 
 def complements(text: str) -> dict[tuple[str, str], frozenset[str]]:
@@ -128,9 +125,9 @@ def complements(text: str) -> dict[tuple[str, str], frozenset[str]]:
     found: dict[tuple[str, str], frozenset[str]] = {}
     twice: set[tuple[str, str]] = set()
     for at, (word, preposition) in enumerate(pairwise(tokens)):
-        if not is_content(word) or preposition.lower() not in _LEADING:
+        if is_stop_word(word) or preposition.lower() not in _LEADING:
             continue
-        place = (stem(word), preposition.lower())
+        place = (uninflected(word), preposition.lower())
         twice |= {place} & set(found)
         end = at + 2
         while end < len(tokens) and tokens[end].lower() not in _ENDING:
@@ -141,4 +138,4 @@ def complements(text: str) -> dict[tuple[str, str], frozenset[str]]:
 
 def words(text: str) -> list[str]:
     """The content words of a text as they stand there."""
-    return [token for token in TOKEN.findall(text) if is_content(token)]
+    return [token for token in TOKEN.findall(text) if not is_stop_word(token)]

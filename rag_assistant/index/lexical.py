@@ -77,7 +77,7 @@ class Lexical:
         return scores.astype(np.float32, copy=False)
 
     def frequency(self, term: str) -> int:
-        """How many papers hold the term, as :func:`rag_assistant.index.terms.stem` gives it."""
+        """How many papers hold the term, as :func:`rag_assistant.index.terms.term_of` gives it."""
         token = None if self._model is None or not term else self._model.vocab_dict.get(term)
         if token is None:
             return 0

@@ -8,12 +8,14 @@ and ``\\alpha`` as ``alpha``; ``$\\mathsf{FedAvg}$`` as ``fedavg``; ``$\\ell_{\\
 from __future__ import annotations
 
 import re
-import threading
 import unicodedata
-from functools import lru_cache
-from typing import Any
 
-TERMS_VERSION = 2
+from rag_assistant.acronyms import PLURAL
+from rag_assistant.grounding.negated_words import joined
+from rag_assistant.stems import stem, uninflected
+from rag_assistant.stop_words import STOP_WORDS
+
+TERMS_VERSION = 3
 """Raised whenever the same text would give other terms."""
 
 
@@ -43,39 +45,42 @@ _TOKEN = re.compile(r"\d+\.\d+|[^\W_]+(?:-[^\W_]+)*")
 _NUMBERED = re.compile(r"(?<![^\W_])([^\W\d_]{2,})(\d+)(?![^\W_])")  # "cifar10", not "k2" or "word2vec"
 _DASHES = str.maketrans(dict.fromkeys("‐‑‒–−", "-") | {"’": "'", "\u00ad": ""})
 _SCRIPT = re.compile(r"\x00*(?<=[\w\x00])[_^]+\x00*(?=\w)")
-_ACRONYMS = re.compile(r"\b([A-Z][A-Za-z\d]*[A-Z\d])s\b")
-_VOWELLESS = re.compile(r"\b((?:[bcdfghjklmnpqrtvwxz\d]{2,}|[cgt]pu))s\b")  # a plural that Snowball leaves alone: llms
 _POSSESSIVE = re.compile(r"'s?\b")
 _JOINED_PARTS = 3
 _SEAM = "\x00"
 
-STOP_WORDS = _set(
-    """a about above after again against all also am among an and any are as at be because been before being
-    below between both but by can could did do does doing down during each few for from further had has have
-    having he her here hers him his how i if in into is it its itself just let many me might more most much
-    must my no nor not of off on once one only or other our out over own paper papers per please same shall
-    she should show shown shows so some such tell than that the their them then there these they this those
-    through to too under until up upon us use used uses using very was we were what when where which while who
-    whom whose why will with within without would you your abstract abstracts"""
-)
-"""Words that say nothing of a question's topic."""
-
 
 def tokenize(text: str) -> list[str]:
     """The terms of a text, in order, stemmed."""
-    return _stemmed(_words(_plain(text)))
+    return [stem(word) for word in _words(_plain(text))]
 
 
 def tokenize_question(text: str) -> list[str]:
     """The terms of a question, in order, stemmed, without stop words."""
-    return _stemmed([word for word in _words(_plain(text)) if word not in STOP_WORDS])
+    return [stem(word) for word in _words(_plain(text)) if word not in STOP_WORDS]
 
 
-@lru_cache(maxsize=20_000)
-def stem(word: str) -> str:
+def forms(text: str) -> frozenset[str]:
+    """The words of a text without their inflection: "transformers" is "transformer" and not "transformation". What
+    "non-" negates is a word of its own, "nonsmooth"."""
+    return frozenset(map(uninflected, _words(joined(_plain(text)))))
+
+
+def has_form(held: frozenset[str], word: str) -> bool:
+    """Whether a word is among the forms of a text, itself or with or without an ending ("align", "alignment")."""
+    asked = forms(word)
+    return any(
+        short and long.startswith(short) and 2 * len(short) >= len(long)
+        for one in held
+        for other in asked
+        for short, long in (sorted((one, other), key=len),)
+    )
+
+
+def term_of(word: str) -> str:
     """The term that one word is counted as: for ``D-SGD`` the joined form, ``dsgd``."""
-    terms = _words(_plain(word))
-    return _stemmed([terms[-1]])[0] if terms else word.lower()
+    terms = tokenize(word)
+    return terms[-1] if terms else word.lower()
 
 
 def _plain(text: str) -> str:
@@ -89,14 +94,14 @@ def _plain(text: str) -> str:
         text = text.replace(mark, "")
     text = text.replace("∞", f"{_SEAM}infinity{_SEAM}")
     text = _SCRIPT.sub("-", text).replace(_SEAM, " ")
-    text = _ACRONYMS.sub(r"\1", text).lower()
+    text = PLURAL.sub(r"\1", text).lower()
     decomposed = unicodedata.normalize("NFKD", text)
     text = "".join(character for character in decomposed if not unicodedata.combining(character))
     for letter in set(text) & _GREEK.keys():
         text = text.replace(letter, f" {_GREEK[letter]} ")
     text = _DOTTED.sub(lambda found: found[0].replace(".", ""), text)
     text = _THOUSANDS.sub(lambda found: found[0].replace(",", ""), text)
-    return _VOWELLESS.sub(r"\1", _POSSESSIVE.sub("", text))
+    return _POSSESSIVE.sub("", text)
 
 
 def _spelt(macro: re.Match[str]) -> str:
@@ -120,23 +125,3 @@ def _words(text: str) -> list[str]:
         if len(parts) <= _JOINED_PARTS:
             words.append("".join(parts))
     return words
-
-
-class _Stemmers(threading.local):
-    """A stemmer a thread: PyStemmer's are not to be shared."""
-
-    def __init__(self) -> None:
-        import Stemmer
-
-        self.english: Any = Stemmer.Stemmer("english")
-
-
-_stemmers: _Stemmers | None = None
-
-
-def _stemmed(words: list[str]) -> list[str]:
-    global _stemmers
-    if _stemmers is None:
-        _stemmers = _Stemmers()
-    stemmed: list[str] = _stemmers.english.stemWords(words)
-    return stemmed

@@ -53,12 +53,14 @@ class Delta:
         finish: Why the reply ended: ``stop``, ``length``, ``content_filter``; empty while it goes on.
         usage: Where the provider reports it.
         thought: The next piece of its reasoning, where that comes apart from the text.
+        refusal: The next piece of what the model says instead of an answer, where its provider tells that apart.
     """
 
     text: str = ""
     finish: str = ""
     usage: Usage | None = None
     thought: str = ""
+    refusal: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +79,7 @@ class Request:
     def within(self, delta: Delta, characters: int) -> Delta:
         """The delta after so many characters: itself, or a copy cut to the length that a reply of ``max_tokens`` can
         have, as a server may not keep to it."""
-        left = CHARACTERS_A_TOKEN * self.max_tokens - characters - len(delta.thought)
+        left = CHARACTERS_A_TOKEN * self.max_tokens - characters - len(delta.thought) - len(delta.refusal)
         return delta if len(delta.text) <= left else replace(delta, text=delta.text[: max(0, left)])
 
 

@@ -233,9 +233,8 @@ class ChatEvents:
         self._streams = self._streams or bool(text and choice.get("delta"))
         content = told.get("content") if isinstance(told, dict) else None
         parts = (told, *(content if isinstance(content, list) else ()))
-        refused = any(isinstance(part, dict) and part.get("refusal") for part in parts)
-        finish = "content_filter" if refused else finish_of(choice.get("finish_reason"))
-        return Delta(text, finish, usage, thought_of(told))
+        refusal = "".join(text_of(part.get("refusal")) for part in parts if isinstance(part, dict))
+        return Delta(text, finish_of(choice.get("finish_reason")), usage, thought_of(told), refusal)
 
 
 class _Incoming:
@@ -264,7 +263,7 @@ class _Incoming:
         """
         heard = False
         for delta in self._deltas(self._events.add(data)):
-            heard = heard or bool(delta.text or delta.thought or delta.finish)
+            heard = heard or bool(delta.text or delta.thought or delta.refusal or delta.finish)
             yield delta
         if self._events.done:
             yield from self._end()

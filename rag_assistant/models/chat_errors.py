@@ -34,6 +34,9 @@ _ADDRESS = re.compile(r"(https?://)(?:[^\s/?@]*@)?([^\s?'\"]*)(?:\?[^\s'\"]*)?")
 _MAX_DETAIL = 200
 _SHORTEST_KEY = 8
 """What is shorter stands where no key is needed ("none"), and hides words in what a server says."""
+_END = 4
+"""So many characters of a key, at its beginning or end, tell it."""
+_WORD = re.compile(r"[^\s\"'`,;:()\[\]{}]+")
 
 
 @contextmanager
@@ -121,11 +124,7 @@ class _ServerRefusal:
 def _refused(refusal: _ServerRefusal, server: str, model: str, key_variable: str) -> BackendError:
     code = refusal.code
     wait = retry_after(refusal.headers)
-    if code == 401:  # what a server says of a key may repeat it
-        return BackendAuthError(
-            f"{server} refused the key ({code}).", hint=f"set {key_variable} to a key that is valid"
-        )
-    if code == 403:
+    if code in (401, 403):
         return BackendAuthError(
             _told(f"{server} refused the key ({code})", refusal.message),
             hint=f"set {key_variable} to a key that is valid",
@@ -191,10 +190,11 @@ def no_room(server: str, limit: int) -> BackendError:
     )
 
 
-def filtered(server: str) -> BackendError:
-    """The provider's content filter stopped the answer."""
+def filtered(server: str, refusal: str = "") -> BackendError:
+    """The provider's content filter stopped the answer, or the model refused in these words."""
+    told = _told(f"The model at {server} refused to answer", refusal) if refusal.strip() else ""
     return BackendFiltered(
-        f"The content filter of {server} stopped the answer.", hint="word the question in another way"
+        told or f"The content filter of {server} stopped the answer.", hint="word the question in another way"
     )
 
 
@@ -226,7 +226,16 @@ def not_json(server: str) -> BackendError:
 
 
 def _hidden(key: str, text: str) -> str:
-    return text.replace(key, "(the key)") if len(key) >= _SHORTEST_KEY else text
+    """Without the key, also where a server repeats its beginning or its end."""
+    if len(key) < _SHORTEST_KEY:
+        return text
+
+    def hidden(found: re.Match[str]) -> str:
+        word = found[0].rstrip(".")
+        shows = not word.isalpha() and (word.startswith(key[:_END]) or word.endswith(key[-_END:]))
+        return f"(the key){found[0][len(word) :]}" if shows else found[0]
+
+    return _WORD.sub(hidden, text.replace(key, "(the key)"))
 
 
 def _told(what: str, reason: str) -> str:

@@ -106,12 +106,12 @@ class _Ending:
         self._tells = False
 
     def read(self, response: ChatResponse) -> Delta:
-        choices = _get(response.raw, "choices")
+        choices, refusal = _get(response.raw, "choices"), ""
         for choice in choices[:1] if isinstance(choices, list) else ():
             self._tells = True
-            refused = _get(_get(choice, "delta"), "refusal")
-            self._told = "content_filter" if refused else finish_of(_get(choice, "finish_reason")) or self._told
-        return Delta(text_of(response.delta), self._told, usage_of(response.additional_kwargs))
+            refusal = text_of(_get(_get(choice, "delta"), "refusal"))
+            self._told = finish_of(_get(choice, "finish_reason")) or self._told
+        return Delta(text_of(response.delta), self._told, usage_of(response.additional_kwargs), refusal=refusal)
 
     def last(self) -> Delta:
         return Delta(finish="" if self._tells else "stop")

@@ -24,7 +24,7 @@ class OpenAIModel(ChatCompletions):
     """A model of OpenAI.
 
     The key is ``RAG_API_KEY`` or ``OPENAI_API_KEY``; the latter never goes to an address in ``base_url``. The address
-    is ``base_url``, else ``OPENAI_BASE_URL``, else OpenAI's.
+    is ``base_url``, else ``OPENAI_BASE_URL``, else OpenAI's; redirects are not followed.
 
     Raises:
         BackendAuthError: There is no key.
@@ -75,7 +75,7 @@ class OpenAIModel(ChatCompletions):
             base_url=self._base_url,
             timeout=self.timeout(),
             max_retries=0,
-            http_client=openai.DefaultHttpxClient(event_hooks={"response": [bound]}),
+            http_client=openai.DefaultHttpxClient(follow_redirects=False, event_hooks={"response": [bound]}),
         )
 
     def async_client(self) -> openai.AsyncOpenAI:
@@ -89,5 +89,5 @@ class OpenAIModel(ChatCompletions):
             base_url=self._base_url,
             timeout=self.timeout(),
             max_retries=0,
-            http_client=openai.DefaultAsyncHttpxClient(event_hooks={"response": [abound]}),
+            http_client=openai.DefaultAsyncHttpxClient(follow_redirects=False, event_hooks={"response": [abound]}),
         )

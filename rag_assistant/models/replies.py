@@ -2,27 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from rag_assistant.drafts import Notice, Piece
 from rag_assistant.errors import BackendError
 from rag_assistant.models.base import Delta
 from rag_assistant.models.chat_errors import empty, filtered, interrupted
+from rag_assistant.models.reasoning import without_reasoning
 from rag_assistant.types import Usage
 
 CUT = "The model was stopped at the most it may write; max_tokens (RAG_MAX_TOKENS) lets it write more."
-
-_REASONING = re.compile(
-    r"\A(?:(?!<(?:think|thinking|reasoning)>).)*</(?:think|thinking|reasoning)>"
-    r"|<(?P<tag>think|thinking|reasoning)>.*?(?:</(?P=tag)>|\Z)",
-    re.IGNORECASE | re.DOTALL,
-)
-
-
-def without_reasoning(reply: str) -> str:
-    """A whole reply without what stands in tags such as ``<think>``; the opening one may have been in the prompt."""
-    return _REASONING.sub("", reply)
 
 
 class ModelReply:
@@ -43,11 +32,12 @@ class ModelReply:
         self._usage = Usage(calls=1)
         self._finish = ""
         self._reasoned = False
+        self._refusal = ""
 
     @property
     def ended(self) -> bool:
         """Whether the server has said why the reply ended."""
-        return self._finish not in ("", "content_filter")
+        return self._finish not in ("", "content_filter") and not self._refusal
 
     @property
     def truncated(self) -> bool:
@@ -67,14 +57,15 @@ class ModelReply:
         """Takes in what has come.
 
         Raises:
-            BackendFiltered: The provider's filter stopped it.
+            BackendFiltered: The provider's filter stopped it, or the model refused.
         """
         self._finish = delta.finish or self._finish
+        self._refusal += delta.refusal
         if delta.usage is not None:
             self._usage = delta.usage
-        if self._finish == "content_filter":
-            raise filtered(self.server)
-        self.characters += len(delta.text) + len(delta.thought)
+        if self._finish == "content_filter" or (self._finish and self._refusal):
+            raise filtered(self.server, self._refusal)
+        self.characters += len(delta.text) + len(delta.thought) + len(delta.refusal)
         self._reasoned = self._reasoned or bool(delta.thought)
         if delta.text:
             self.begun = True
@@ -85,9 +76,12 @@ class ModelReply:
         """What is left, and what the reply took.
 
         Raises:
+            BackendFiltered: It was a refusal.
             BackendProtocolError: It was empty.
             BackendInterrupted: It has no end.
         """
+        if self._refusal:
+            raise filtered(self.server, self._refusal)
         if not self._finish and self.begun:
             yield from self.broken(interrupted(self.server))
         pieces = list(self._rest())

@@ -45,8 +45,8 @@ class ResponseEvents:
         if kind == "response.output_text.delta":
             self._streams = True
             return Delta(text_of(event.get("delta")))
-        if kind.startswith("response.refusal"):
-            return Delta(finish="content_filter")
+        if kind == "response.refusal.delta":
+            return Delta(refusal=text_of(event.get("delta")))
         if kind.startswith("response.reasoning"):
             return Delta(thought=text_of(event.get("delta")))
         response = event.get("response") if kind else event  # which came whole

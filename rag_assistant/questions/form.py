@@ -11,7 +11,9 @@ import re
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from rag_assistant.acronyms import is_acronym
 from rag_assistant.escapes import without_escapes
+from rag_assistant.questions.content import content_words
 from rag_assistant.questions.patterns import (
     ALL_PAPERS,
     ASKING,
@@ -40,47 +42,6 @@ LEAST_CLAUSE = 4
 """Words from which on "and which ..." is a question of its own: "and in which year?" isn't."""
 MAX_QUESTION = 2000
 """Characters of a question that are searched with; the rest of a longer text is left out, with a notice."""
-
-STOP_WORDS = frozenset(
-    """a about above after again against all also am an and any anyone are around as at be because been before being
-    below between both but by can could did do does doing done down during each either else ever every everything
-    anything something nothing few for from further get gets give given gives go goes got had has have having he
-    her here hers him his how i if in into is it its itself just kind let like made make makes many may me might
-    mine more most much must my neither no nor not of off on once one ones only onto or other others our ours out
-    over own per please really regarding same shall she should so some sort such than that the their theirs them
-    themselves then there these they this those though through thus to together too toward towards under until up
-    upon us use used uses using very via was way ways we were what whatever when where whether which while who
-    whom whose why will with within without would yes yet you your""".split()
-)
-ASKING_WORDS = frozenset(
-    """abstract abstracts according answer article articles ask author authors claim claims collection corpus describe
-    described describes discuss discussed discusses explain explains find finds list listed mention mentioned
-    mentions name named paper papers present presented presents propose proposed proposes publication
-    publications publish question report reported reports researcher researchers say says said show shown shows
-    state stated states studied studies study summarise summarize talk talks tell tells thing things work works
-    achieve achieved achieves introduce introduced introduces happen happens mean means call called provide
-    provided provides actually exactly specific specifically main different stand stands abbreviation acronym
-    originally deal deals dealing compare comparison difference differences""".split()
-)
-"""Words that people ask with, about papers: they rarely stand in the sentence that answers."""
-
-GENERIC_WORDS = frozenset(
-    """kind kinds type types sort form forms aspect aspects way ways thing things part parts role reason reasons purpose
-    problem problems class classes property properties quantity quantities measure level effect effects variant
-    variants version versions factor factors example examples point points percent percentage one two three four five
-    six seven eight nine ten""".split()
-)
-"""Nouns that stand for whatever is asked for: they say less about which papers a list holds."""
-
-BIBLIOGRAPHY_WORDS = frozenset(
-    """wrote write written writes writer writers coauthor coauthors coauthored authored link links url page webpage
-    website openreview pdf proceedings doi year date published publication venue conference journal title titled
-    developed invented created introduced behind first last lead senior read download old recent come appear
-    appeared who cited citations citation often affiliation affiliations affiliated university universities institute
-    institution institutions funded financed sponsored paid research funding grant grants code
-    repository repo github""".split()
-)
-"""Words that say which field of a record is asked for; they don't say of which paper."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +121,7 @@ def analyse(question: str) -> QuestionForm:
         )
     multi = bool(MULTI.search(text))
     for pattern in () if COUNTING.match(text) else COMPARISON:
-        if (match := pattern.search(text)) and all(_has_content(side) for side in (match["a"], match["b"])):
+        if (match := pattern.search(text)) and all(content_words(side) for side in (match["a"], match["b"])):
             sides = (_side(match["a"]), _side(match["b"]))
             return QuestionForm(text, "comparison", sides=sides, multi=True, cut=cut)
     if YESNO.match(text):
@@ -197,7 +158,7 @@ def list_on(topic: str, *, counts: bool = False) -> QuestionForm:
 def _of_records(text: str, records: RecordQuery) -> QuestionForm:
     if records.without:
         return QuestionForm(text, "bibliography", field="without", multi=True, counts=records.counts, records=records)
-    if not _has_content(records.topic):
+    if not content_words(records.topic):
         return QuestionForm(text, "bibliography", field="records", multi=True, counts=records.counts, records=records)
     return replace(list_on(records.topic, counts=records.counts), records=records)
 
@@ -212,7 +173,7 @@ def asked_part(text: str) -> str:
     if not asking or len(asking) == len(pieces):
         return text
     said = " ".join(asking)
-    return said if sum(is_content(word) for word in re.findall(r"[^\W_]+", said)) >= 3 else text
+    return said if len(content_words(said)) >= 3 else text
 
 
 def _sentences(text: str) -> list[str]:
@@ -267,12 +228,12 @@ def parts(question: str, *, joined: bool = True) -> tuple[str, ...]:
         pieces.append(text[start : marks.end()].strip())
         start = marks.end()
     rest = text[start:].strip()
-    asked = [piece for piece in pieces if _has_content(piece) and not is_greeting(piece)]
+    asked = [piece for piece in pieces if content_words(piece) and not is_greeting(piece)]
     if len(asked) < 2:
         if not text:
             return ()
         return _clauses(text) if joined else (text,)
-    if _has_content(rest) and len(rest.split()) > 3:
+    if content_words(rest) and len(rest.split()) > 3:
         asked.append(rest)
     return tuple(asked)
 
@@ -284,7 +245,7 @@ def _clauses(question: str) -> tuple[str, ...]:
         return (question,)
     first, second = question[: seam.start()].strip(), question[seam.end() :].strip()
     asks = ASKS.search(first) and len(second.split()) >= LEAST_CLAUSE
-    if not asks or not _has_content(first) or not _has_content(second):
+    if not asks or not content_words(first) or not content_words(second):
         return (question,)
     return f"{first}?", f"{second[0].upper()}{second[1:]}"
 
@@ -293,21 +254,9 @@ def halves(question: str) -> tuple[str, ...]:
     """The two questions of "What is proved for A and for B?"; none where it asks of one thing, or is a pasted text."""
     text = clean(question)
     match = PARALLEL.match(text) if len(text) <= LONGEST else None
-    if match is None or not _has_content(match["lead"]) or not all(map(_has_content, (match["a"], match["b"]))):
+    if match is None or not content_words(match["lead"]) or not all(map(content_words, (match["a"], match["b"]))):
         return ()
     return f"{match['lead']}{match['a'].rstrip(' ?.')}?", f"{match['lead']}{match['b'].rstrip(' ?.')}?"
-
-
-def is_content(word: str) -> bool:
-    """Whether a question's word says what it is about rather than how it asks."""
-    lowered = word.lower()
-    if lowered in STOP_WORDS or lowered in ASKING_WORDS:
-        return False
-    return len(word) > 1 or word.isdigit() or not word.isascii()
-
-
-def _has_content(text: str) -> bool:
-    return any(is_content(word) for word in re.findall(r"[^\W_]+", text))
 
 
 def _side(text: str) -> str:
@@ -340,10 +289,3 @@ def _person(text: str) -> str:
 def _is_name(person: str) -> bool:
     words = person.split()
     return 0 < len(words) <= 12 and words[0][0].isupper() and not is_acronym(words[0])
-
-
-def is_acronym(word: str) -> bool:
-    """Whether a word is written like an acronym: at least two capitals or a capital and a digit."""
-    return sum(character.isupper() for character in word) >= 2 or (
-        any(c.isupper() for c in word) and any(c.isdigit() for c in word)
-    )

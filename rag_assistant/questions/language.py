@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from rag_assistant.questions.form import ASKING_WORDS, STOP_WORDS
+from rag_assistant.questions.content import ASKING_WORDS
+from rag_assistant.stop_words import STOP_WORDS
 
 _OTHERS = frozenset(
     """der die das den dem des ein eine einer einem eines und oder ist sind war wie wer wo wann welche welcher welches

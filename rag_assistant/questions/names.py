@@ -7,7 +7,8 @@ from collections.abc import Callable, Container, Iterable, Iterator
 from difflib import get_close_matches
 from functools import lru_cache
 
-from rag_assistant.questions.form import is_content
+from rag_assistant.acronyms import PLURAL
+from rag_assistant.questions.content import is_content
 
 _MIXED = re.compile(r"(?<![\w$\\{])(?=\w*[a-z])[A-Za-z]+[a-z]*[A-Z][A-Za-z]*(?:-?\d+(?:\.\d+)*)?(?!\w)")
 _NUMBERED = re.compile(r"(?<![\w$\\{])[A-Z][A-Za-z]+(?:[ -]?(?!(?:19|20)\d\d\b)\d+(?:\.\d+)*)(?![\w%])")
@@ -16,7 +17,6 @@ _WITH_NUMBER = re.compile(
 )
 _SET_WITH_NUMBER = re.compile(_WITH_NUMBER.pattern.replace("(?P<number>", r"\$?(?P<number>"))
 """Also "CIFAR-$10$"."""
-_PLURAL = re.compile(r"^[A-Z]{2,}s$")
 _LIKENESS = 0.6
 
 
@@ -25,7 +25,7 @@ def names(text: str) -> list[str]:
     and the first word's capital says nothing."""
     found = [match[0] for match in _NUMBERED.finditer(text) if match.start() > 0]
     whole = " ".join(found)
-    found += [match[0] for match in _MIXED.finditer(text) if match[0] not in whole and not _PLURAL.match(match[0])]
+    found += [match[0] for match in _MIXED.finditer(text) if match[0] not in whole and not PLURAL.fullmatch(match[0])]
     return list(dict.fromkeys(found))
 
 

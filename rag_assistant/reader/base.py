@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
@@ -33,6 +33,12 @@ class Reading:
 
     answers: float
     sentences: tuple[float, ...]
+
+    def without(self, places: Collection[int]) -> Reading:
+        """The same without these sentences; if the likeliest was one of them, no surer than the others."""
+        left = tuple(0.0 if at in places else chance for at, chance in enumerate(self.sentences))
+        lost = max(self.sentences, default=0.0) > max(left, default=0.0)
+        return Reading(min(self.answers, max(left, default=0.0)) if lost else self.answers, left)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,17 +11,19 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from rag_assistant.acronyms import is_name
 from rag_assistant.embedders.base import Embedder, Encoded
 from rag_assistant.evidence.base import PaperEvidence, QuestionEvidence, QuestionWord
+from rag_assistant.grounding.negated_words import is_negated
 from rag_assistant.index.manifest import Manifest
 from rag_assistant.index.opened import OpenIndex
-from rag_assistant.index.terms import stem, tokenize_question
-from rag_assistant.questions.form import is_acronym, is_content
+from rag_assistant.index.terms import term_of, tokenize_question
+from rag_assistant.questions.content import is_content
 from rag_assistant.reader.base import Reader
 from rag_assistant.retrieval.background import document_probability
 from rag_assistant.retrieval.reading import read, read_and_ranked
@@ -95,7 +97,7 @@ class Retriever:
         if not candidates:
             return QuestionEvidence(words, (), considered)
 
-        scores = Scores(candidates, words, [stem(word.text) for word in words], encoded, vectors, query.focus)
+        scores = Scores(candidates, words, [term_of(word.text) for word in words], encoded, vectors, query.focus)
         return QuestionEvidence(words, self._top(query, scores, k), considered, corrections)
 
     @property
@@ -158,14 +160,14 @@ class Retriever:
                 (word, None) for word in dict.fromkeys(tokenize_question(query.text))
             ]
         else:
-            found = [(query.text[start:end], row) for row, (start, end) in enumerate(encoded.words.spans)]
+            found = _words_of(query.text, encoded.words.spans)
         words: dict[str, tuple[QuestionWord, int | None]] = {}
         phrases = _phrases(query.text, [text for text, _ in found])
         for (text, row), phrase in zip(found, phrases, strict=True):
             if is_content(text) and text.lower() not in words and text.lower() not in query.ignored:
                 carried = text.lower() in query.carried
                 weight = self.weight(text) * (query.carried_weight if carried else 1.0)
-                named = is_acronym(text) or any(character.isdigit() for character in text)
+                named = is_name(text) or is_negated(text)
                 words[text.lower()] = (QuestionWord(text, weight, carried, named, phrase), row)
         kept = tuple(word for word, _ in words.values())
         if encoded.words is None:
@@ -175,12 +177,12 @@ class Retriever:
 
     def occurs(self, word: str) -> bool:
         """Whether a word, in any inflection, occurs in a paper."""
-        return self._index.document_frequency(stem(word)) > 0
+        return self._index.document_frequency(term_of(word)) > 0
 
     def weight(self, word: str) -> float:
         """A word's inverse document frequency over the corpus, smoothed with its frequency in English."""
         prior = _PRIOR_DOCUMENTS * document_probability(word.lower())
-        frequency = self._index.document_frequency(stem(word)) + prior
+        frequency = self._index.document_frequency(term_of(word)) + prior
         documents = len(self._index.papers) + _PRIOR_DOCUMENTS
         return math.log(1 + (documents - min(frequency, documents) + 0.5) / (frequency + 0.5))
 
@@ -227,6 +229,19 @@ class Retriever:
         paper, passages = self._index.papers[paper_id], self._index.sentences(paper_id)
         stems = tuple(self._index.stems(text) for text in (paper.title, *(passage.text for passage in passages)))
         return Candidate(paper, *window, lexical, (title, *sentences), passages, stems)
+
+
+def _words_of(question: str, spans: Iterable[Sequence[int]]) -> list[tuple[str, int | None]]:
+    """The words of a question with their rows; a word that a part of its own negates ("non-smooth") is one."""
+    found: list[tuple[str, int | None]] = []
+    begin = 0
+    for row, (start, end) in enumerate(spans):
+        if found and is_negated(question[begin:end]):
+            found[-1] = (question[begin:end], row)
+        else:
+            begin = start
+            found.append((question[start:end], row))
+    return found
 
 
 def _phrases(question: str, words: Sequence[str]) -> list[int]:

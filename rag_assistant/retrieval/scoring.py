@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from rag_assistant.embedders.base import Encoded
 from rag_assistant.embedders.matching import best_cosines
 from rag_assistant.evidence.base import EvidenceSentence, PaperEvidence, QuestionWord
+from rag_assistant.index.terms import forms, has_form
 from rag_assistant.types import Hit, Paper, Passage
 
 if TYPE_CHECKING:
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
 
 UNNAMED_MATCH = 0.7
 """What the closeness of other words counts for a name: only the name itself matches it fully."""
+ALIKE = 0.6
+"""Below this cosine two words of one stem, neither of which is the other with an ending, are different words:
+"transformer" and "transformation"."""
 FOCUS_BONUS = 0.15
 _WEIGHTS = (1.0, 0.42, 1.27, 0.58)
 _WEIGHTS_WITHOUT_WORDS = (1.0, 0.92, 1.3, 0.0)
@@ -62,6 +66,7 @@ class Scores:
         import numpy as np
 
         self._candidates = candidates
+        self._words = words
         self._focus = focus
         texts = [text for candidate in candidates for text in candidate.texts]
         sizes = [len(candidate.texts) for candidate in candidates]
@@ -100,7 +105,8 @@ class Scores:
         else:
             # Without vectors of words, a text's own vector stands for each of them.
             close = np.repeat(np.clip(self._cosines, 0.0, 1.0)[:, None], len(words), axis=1).astype(np.float32)
-        close *= np.array([UNNAMED_MATCH if word.named else 1.0 for word in words], dtype=np.float32)
+        self._close = close if len(word_vectors) else None
+        close = close * np.array([UNNAMED_MATCH if word.named else 1.0 for word in words], dtype=np.float32)
         held = [stems for candidate in self._candidates for stems in candidate.stems]
         same = np.array([[stem in stems for stem in word_stems] for stems in held], dtype=bool)
         return np.where(same.reshape(close.shape), np.float32(1.0), close)
@@ -124,4 +130,17 @@ class Scores:
             candidate.lexical,
             float(self._whole[position]),
         )
-        return PaperEvidence(hit, tuple(rows[0]), sentences, candidate.paper.id in self._focus)
+        focused = candidate.paper.id in self._focus
+        return PaperEvidence(hit, tuple(rows[0]), sentences, focused, other_words=self._other_words(position))
+
+    def _other_words(self, position: int) -> frozenset[int]:
+        """Positions of words that have the stem of one of the paper's, but are another by form and by vector."""
+        if self._close is None:
+            return frozenset()
+        paper = self._candidates[position].paper
+        texts = slice(int(self._starts[position]), int(self._starts[position]) + len(self._candidates[position].texts))
+        found = (self._matches[texts].max(axis=0) == 1.0) & (self._close[texts].max(axis=0) < ALIKE)
+        if not found.any():
+            return frozenset()
+        held = forms(f"{paper.title}\n{paper.abstract}")
+        return frozenset(at for at, word in enumerate(self._words) if found[at] and not has_form(held, word.text))

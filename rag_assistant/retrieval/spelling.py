@@ -8,6 +8,7 @@ from difflib import SequenceMatcher, get_close_matches
 from functools import cache
 
 from rag_assistant.evidence.base import Corrections
+from rag_assistant.grounding.negated_words import NEGATING
 from rag_assistant.questions.language import is_english
 from rag_assistant.retrieval.background import is_common
 from rag_assistant.types import Paper
@@ -17,8 +18,7 @@ _LIKENESS = 0.8
 _SURE = 0.88
 _MAX_WORDS = 12
 """How many unknown words are looked up; a text with more isn't misspelt but in another language."""
-_NEGATING = ("anti", "dis", "il", "im", "in", "ir", "mis", "non", "un")
-_PREFIXES = (*_NEGATING, "de", "hyper", "inter", "meta", "multi", "over", "post", "pre", "re", "sub", "super", "under")
+_PREFIXES = (*NEGATING, "de", "hyper", "inter", "meta", "multi", "over", "post", "pre", "re", "sub", "super", "under")
 
 
 @cache
@@ -44,7 +44,7 @@ def _negated(word: str, other: str) -> bool:
         and not short.startswith(prefix)
         and SequenceMatcher(None, long.removeprefix(prefix), short).ratio() >= _LIKENESS
         for long, short in ((word, other), (other, word))
-        for prefix in _NEGATING
+        for prefix in NEGATING
     )
 
 

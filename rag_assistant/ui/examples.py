@@ -8,6 +8,8 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from rag_assistant.questions.content import ASKING_WORDS
+from rag_assistant.stop_words import STOP_WORDS
 from rag_assistant.types import Paper
 
 if TYPE_CHECKING:
@@ -20,13 +22,9 @@ _LONGEST_TITLE = 75
 _NAMED = re.compile(r"(?P<name>[A-Z][\w-]*(?: [A-Z][\w-]*){0,2}): ")
 _ARTICLE = re.compile(r"^(?:on|towards?|the|an?)\s+", re.IGNORECASE)
 _WORD = re.compile(r"[A-Za-z][a-z-]{3,}")
-_PLAIN = frozenset(
-    re.findall(
-        r"\w+",
-        """with from that this which using based approach model models method methods paper results show
-    problem large state performance training data under learning between such these their have been when
-    while over novel propose into both more than also other each first existing recent work study""",
-    )
+_PLAIN = (STOP_WORDS | ASKING_WORDS).union(
+    "approach data existing first large learning method methods model models novel performance problem recent results "
+    "training".split()
 )
 
 

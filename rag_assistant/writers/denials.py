@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from rag_assistant.questions.form import is_content
+from rag_assistant.questions.content import content_stems
 from rag_assistant.writers.partial import may_match
 
 _MAX_PART = 160
@@ -54,6 +54,14 @@ _LEADING = re.compile(
     r"(?:(?:about|on|regarding|of|for|to|that|as to)\b\W*)?",
     re.IGNORECASE,
 )
+_LAST_WORD = re.compile(r"[^\W_]*\Z")
+_PASSED_OVER = content_stems(
+    "based according given provided available supplied cited above however unfortunately sorry nevertheless abstracts "
+    "papers passages sentences texts context sources information details mention anything question answer enough "
+    "sufficient specific further exact number amount using stated mentioned specified reported described disclosed "
+    "currently explicitly"
+)
+"""Of words that a denial may hold besides what it denies, as far as these are known."""
 WHOLE = "the rest of the question"
 """What is missing where a denial names nothing."""
 
@@ -69,38 +77,24 @@ def denied_part(sentence: str, question: str) -> str | None:
         return None
     part = _LEADING.sub("", _PLACE.sub("", match["part"])).strip(" .,;:!?\"'")
     part = re.sub(r"\s+", " ", part)
-    words = _stems(part)
+    words = content_stems(part)
     if not words:
         return WHOLE
-    if len(part) > _MAX_PART or len(words & _stems(question)) < _IN_QUESTION * len(words):
+    if len(part) > _MAX_PART or len(words & content_stems(question)) < _IN_QUESTION * len(words):
         return None
     return part
 
 
 def may_deny(begun: str, question: str) -> bool:
     """Whether a sentence that begins like this may turn out to be a denial of what the question asks for."""
-    asked = _stems(question)
+    asked = content_stems(question)
     # With more strange words than this not even all of the question's would be enough of them.
     most = len(asked) * (1 - _IN_QUESTION) / _IN_QUESTION
     whole = _LAST_WORD.sub("", begun)
     if (match := _DENIAL.match(begun)) is not None:
-        return len(_stems(whole[match.start("part") :]) - asked - _PASSED_OVER) <= most
+        return len(content_stems(whole[match.start("part") :]) - asked - _PASSED_OVER) <= most
     if may_match(_DENIAL, begun):
         return True
     if _UNSTATED.match(begun):
         return denied_part(begun, question) is not None
-    return may_match(_UNSTATED, begun) and len(_stems(whole) - asked - _PASSED_OVER) <= most
-
-
-def _stems(text: str) -> set[str]:
-    return {word[:4] for word in re.findall(r"[^\W_]+", text.casefold()) if is_content(word)}
-
-
-_LAST_WORD = re.compile(r"[^\W_]*\Z")
-_PASSED_OVER = _stems(
-    "based according given provided available supplied cited above however unfortunately sorry nevertheless abstracts "
-    "papers passages sentences texts context sources information details mention anything question answer enough "
-    "sufficient specific further exact number amount using stated mentioned specified reported described disclosed "
-    "currently explicitly"
-)
-"""Of words that a denial may hold besides what it denies, as far as these are known."""
+    return may_match(_UNSTATED, begun) and len(content_stems(whole) - asked - _PASSED_OVER) <= most

@@ -7,10 +7,11 @@ from dataclasses import replace
 
 from rag_assistant.drafts import Draft, Frame, Label, Matched, Piece, Refusal
 from rag_assistant.evidence.answerability import confidence
-from rag_assistant.evidence.base import PaperEvidence, QuestionEvidence, QuestionWord, coverage, heaviest
+from rag_assistant.evidence.base import CLOSE, PaperEvidence, QuestionEvidence, QuestionWord, coverage, heaviest
 from rag_assistant.evidence.comparison_subjects import subject_words, subset
 from rag_assistant.evidence.sentence_choice import ranked
-from rag_assistant.questions.form import GENERIC_WORDS, QuestionForm
+from rag_assistant.questions.content import GENERIC_WORDS
+from rag_assistant.questions.form import QuestionForm
 
 LIST_COVERAGE = 0.78
 RELATION_SHARE = 0.3
@@ -61,14 +62,22 @@ def listed(evidence: QuestionEvidence, rows: Sequence[Label], most: int, remark:
 
 
 def best_sentence(evidence: QuestionEvidence, paper: int) -> int:
-    """The sentence of a paper that shows best that it belongs."""
-    return ranked(evidence.words, evidence.papers[paper])[0][1]
+    """The sentence of a paper that shows best that it belongs, of those that are on the topic about as much as any."""
+    words, found = evidence.words, evidence.papers[paper]
+    covered = [coverage(words, sentence.matches) for sentence in found.sentences]
+    least = CLOSE * max(covered)
+    return next(at for _, at in ranked(words, found) if covered[at] >= least)
 
 
 def belongs(form: QuestionForm, words: tuple[QuestionWord, ...], paper: PaperEvidence) -> bool:
     """Whether a paper belongs in a list: by the reader, the more readily where it matches the question's words or one
-    of its alternatives ("A, B or C"); without a reader by these alone."""
-    matches = _matches(form, words, paper)
+    of its alternatives ("A, B or C"); without a reader by these alone. Another word of the same stem is no match, and
+    where such make up half of what is asked, they may have misled the reader."""
+    telling = [at for at, word in enumerate(words) if word.text.lower() not in {form.relation, *GENERIC_WORDS}]
+    others = [at for at in telling if at in paper.other_words]
+    if others and 2 * sum(words[at].weight for at in others) >= sum(words[at].weight for at in telling):
+        return False
+    matches = not others and _matches(form, words, paper)
     sure = confidence(paper)
     return matches if sure is None else sure >= (LISTED_IF_MATCHING if matches else LISTED)
 

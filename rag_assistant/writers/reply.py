@@ -16,6 +16,7 @@ from rag_assistant.drafts import Draft, Frame, Label, Missing, PartialSentence, 
 from rag_assistant.escapes import without_escapes
 from rag_assistant.evidence.base import QuestionEvidence
 from rag_assistant.grounding.attribution import quoted, resolve
+from rag_assistant.models.reasoning import TAG
 from rag_assistant.sentences import sentence_spans
 from rag_assistant.writers.denials import denied_part, may_deny
 from rag_assistant.writers.json_reply import may_be_json, unpacked
@@ -30,7 +31,6 @@ LONGEST_BEGINNING = 1000
 
 SENTINEL = "NOT_IN_ABSTRACTS"
 _SENTINEL = re.compile(r"NOT(?:\\?_|[ -])IN(?:\\?_|[ -])ABSTRACTS?|(?i:\bnot\\?_in\\?_(?:the\\?_)?abstracts?\b)")
-_THINK = re.compile(r"<(?P<close>/?)(?:think|thinking|reasoning)>", re.IGNORECASE)
 _LIST_MARK = re.compile(r"(?:[-*\u2022]|\d{1,2}[.)])\s+")
 _HEADING = re.compile(r"#{1,6}\s+")
 _LEAD_IN = re.compile(r"\*{0,2}answer:\*{0,2}\s*", re.IGNORECASE)
@@ -102,7 +102,7 @@ class Reply:
     def _take(self, word: str) -> Iterator[Piece]:
         """Adds a word, with reasoning left out; what came before a tag that only closes it was reasoning too."""
         start = 0
-        for tag in _THINK.finditer(word):
+        for tag in TAG.finditer(word):
             if not self._thinking:
                 self._append(word[start : tag.start()])
                 if tag["close"]:  # the opening tag was part of the prompt

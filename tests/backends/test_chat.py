@@ -329,12 +329,13 @@ def test_nothing_of_openai_leaves_with_openai_like(
         assert headers.get("authorization") == (f"Bearer {key}" if key else None)
 
 
-def test_a_redirect_is_not_followed(server: Script, prompt) -> None:
+@pytest.mark.parametrize("name", ["openai", "openai-like"])
+def test_a_redirect_is_not_followed(server: Script, prompt, name: str) -> None:
     with serving() as elsewhere:
         elsewhere.say("NOT_IN_ABSTRACTS")
         server.say(Reply(status=307, raw="", headers=(("location", f"{elsewhere.url}/chat/completions"),)))
-        settings = Settings(model="m", base_url=server.url)
-        made = load_plugin("backend", "openai-like")(settings=settings, options=Options(retries=0))
+        settings = Settings(model="m", base_url=server.url, api_key="sk-ours-key")
+        made = load_plugin("backend", name)(settings=settings, options=Options(retries=0))
         error = raised_by(GenerativeWriter(made), prompt)
         assert type(error) is e.BackendProtocolError
         assert elsewhere.seen == []

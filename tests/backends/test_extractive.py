@@ -155,6 +155,77 @@ def test_a_list_scans_all_papers_and_says_of_how_many(assistant: Assistant, ques
         assert f"\n- {citation.paper.title}: " in answer.text
 
 
+@pytest.mark.parametrize(
+    ("word", "others_word", "listed", "not_listed"),
+    [
+        ("transformers", "transformation", "li24bn", "singh24d"),
+        ("transformer models", "transformation", "li24bn", "singh24d"),
+        ("transformations", "Transformers", "singh24d", "li24bn"),
+    ],
+)
+def test_a_list_takes_no_other_word_of_the_same_stem(
+    assistant: Assistant, word: str, others_word: str, listed: str, not_listed: str
+) -> None:
+    abstracts = {paper.id: paper.abstract for paper in assistant.papers()}
+    assert others_word in abstracts[not_listed]
+    for asked in (f"Which papers talk about {word}?", f"papers on {word}"):
+        answer = assistant.ask(asked)
+        assert not_listed not in cited(answer)
+        assert listed in cited(answer)
+
+
+@pytest.mark.parametrize(
+    ("question", "papers"),
+    [
+        ("Which papers are about alignment?", {"im24a", "cideron24a"}),  # "Aligning Music Generation"
+        ("Which papers are about aligning models?", {"im24a", "yang24p"}),  # "Unified Alignment"
+        ("Which papers are about decentralization?", {"le-bars24a"}),  # "Decentralized SGD"
+        ("Which papers prune a model?", {"yin24b", "li24bn"}),  # "pruning"
+    ],
+)
+def test_a_list_takes_every_form_of_a_word(assistant: Assistant, question: str, papers: set[str]) -> None:
+    assert papers <= set(cited(assistant.ask(question)))
+
+
+@pytest.mark.parametrize(
+    ("question", "paper", "on_the_topic"),
+    [
+        ("Which papers are about LLM safety?", "im24a", "safely deploying models"),
+        ("Which papers are about the safe use of LLMs?", "im24a", "safely deploying models"),
+        ("Which papers talk about large language models?", "im24a", "Aligning large language models"),
+    ],
+)
+def test_a_row_of_a_list_quotes_a_sentence_on_the_topic(
+    assistant: Assistant, question: str, paper: str, on_the_topic: str
+) -> None:
+    rows = {citation.paper.id: citation.quotes for citation in assistant.ask(question).citations}
+    assert on_the_topic in rows[paper][0].text
+
+
+@pytest.mark.parametrize(
+    ("question", "paper", "said"),
+    [
+        ("How can I fine-tune with less GPU memory?", "yang24u", "enables the activation memory to be shared"),
+        ("How do I train with less GPU memory?", "yang24u", "enables the activation memory to be shared"),
+        ("How can memory overhead be avoided in fine-tuning?", "yang24u", "enables the activation memory to be shared"),
+        ("How can I make a language model less toxic without retraining?", "singh24d", "steer the model's"),
+        ("How is toxic text avoided?", "singh24d", "steer the model's"),
+        ("How can KSVD be made to work with infinite-dimensional features?", "tao24b", "we introduce a new asymmetric"),
+        ("How do I get neural collapse on imbalanced data?", "gao24s", "we develop a Distribution Alignment"),
+    ],
+)
+def test_the_answer_is_quoted_and_not_the_problem(assistant: Assistant, question: str, paper: str, said: str) -> None:
+    answer = assistant.ask(question)
+    assert (answer.status, cited(answer)) == ("answered", [paper])
+    assert said in answer.text
+
+
+def test_the_closest_words_are_those_that_the_reader_finds_likeliest(assistant: Assistant) -> None:
+    answer = assistant.ask("Why might aligned models learn some preferences faster than others?")
+    assert answer.closest is not None
+    assert "higher preference distinguishability" in answer.closest.quote.text
+
+
 def test_a_list_of_nothing_is_refused(assistant: Assistant) -> None:
     answer = assistant.ask("Which papers discuss sourdough baking?")
     assert (answer.status, answer.considered) == ("not_in_corpus", 19)

@@ -251,7 +251,7 @@ def test_where_nothing_can_be_judged_it_is_an_error_or_the_fallback(
 def test_after_a_refusal_no_further_batch_is_sent(opened: Open, server: Script) -> None:
     answer = both(opened(), server, "[1.s2]", DOWN, "[1.s2]")
     assert (answer.matched, len(server.seen)) == (1, 2)
-    assert answer.notices[-1].endswith("refused the key (401), so 14 of the 26 papers were not judged.")
+    assert answer.notices[-1].endswith("refused the key (401): no, so 14 of the 26 papers were not judged.")
 
 
 def test_a_budget_stops_before_a_batch_and_what_was_judged_is_kept(opened: Open, server: Script) -> None:

@@ -245,15 +245,16 @@ def test_counts_that_cannot_be_are_not_known(
         ({"detail": [{"loc": ["body", "top_k"], "msg": "too odd"}]}, e.BackendInterrupted, "body.top_k: too odd."),
         ({"error": {"message": "slow down", "code": 429}}, e.BackendRateLimited, "(429): slow down."),
         ({"error": {"message": "which?", "code": "404"}}, e.BackendNotFound, "(404): which?."),
-        ({"error": {"message": "no", "code": 401}}, e.BackendAuthError, "(401)"),
+        ({"error": {"message": "no", "code": 401}}, e.BackendAuthError, "(401): no."),
         ({"error": {"code": "context_length_exceeded"}}, e.BackendContextTooLong, "too long"),
         ({"choices": [{"error": {"message": "no GPU"}}]}, e.BackendInterrupted, "no GPU."),
         ({"error": {"message": "no", "code": "4" * 5000}}, e.BackendInterrupted, "broke off its answer: no."),
         (chunk({}, "error"), e.BackendInterrupted, "no reason given."),
         (chunk({}, "abort"), e.BackendInterrupted, "broke off its answer: abort."),
         (chunk({}, "insufficient_system_resource"), e.BackendInterrupted, ": insufficient_system_resource."),
-        (chunk({"refusal": "I won't."}, "stop"), e.BackendFiltered, "filter"),
-        (chunk({"content": [{"type": "refusal", "refusal": "I won't."}]}, "stop"), e.BackendFiltered, "filter"),
+        (chunk({"refusal": "I won't."}, "stop"), e.BackendFiltered, "refused to answer: I won't."),
+        (chunk({"refusal": "I won't."}), e.BackendFiltered, "refused to answer: I won't."),
+        (chunk({"content": [{"type": "refusal", "refusal": "I won't."}]}, "stop"), e.BackendFiltered, ": I won't."),
         (chunk({}, "SAFETY"), e.BackendFiltered, "filter"),
         (chunk({"reasoning_content": "Hm."}, "stop"), e.BackendProtocolError, "its reasoning and an empty answer."),
         (chunk({"reasoning": "Hm."}, "length"), e.BackendProtocolError, "RAG_MAX_TOKENS"),
@@ -270,16 +271,31 @@ def test_the_reason_is_the_servers(
         assert said in str(error)
 
 
+@pytest.mark.parametrize("ends", [True, False])
+@pytest.mark.parametrize("model", ["m", "o3-pro"])
+def test_a_refusal_in_pieces_is_told_whole(make: Make, server: Script, prompt: Prompt, model: str, ends: bool) -> None:
+    said = [chunk({"refusal": piece}) for piece in ("I ", "won't.")]
+    last = [chunk({}, "stop")]
+    if model == "o3-pro":
+        said = [{"type": "response.refusal.delta", "delta": piece} for piece in ("I ", "won't.")]
+        last = [{"type": "response.completed", "response": {"status": "completed"}}]
+    server.say(Reply(raw=sse(*said, *(last if ends else ())), kind=STREAM))
+    error = raised_by(make(model), prompt)
+    assert type(error) is e.BackendFiltered
+    assert error.message.endswith("refused to answer: I won't.")
+
+
 def test_an_error_that_is_only_a_word_is_told(make: Make, server: Script, prompt: Prompt) -> None:
     server.say(Reply(raw="event: error\ndata: out of memory\n\n", kind=STREAM))
     assert "broke off its answer: out of memory." in str(raised_by(make(), prompt))
 
 
-@pytest.mark.parametrize("status", [400, 403, 404, 418, 429, 500, 503])
+@pytest.mark.parametrize("status", [400, 401, 403, 404, 418, 429, 500, 503])
 @pytest.mark.parametrize(
     ("raw", "said"),
     [
         ('{"error": {"message": "no\\u001b[31m, sk-ours-key.", "code": null}}', ": no, (the key)."),
+        ('{"error": {"message": "bad key: sk-o****-key, or \'***-key\'."}}', ": bad key: (the key), or '(the key)'."),
         ('{"detail": "no"}', ": no."),
         ('{"message": "no"}', ": no."),
         ('["no"]', ": no."),

@@ -7,6 +7,7 @@ import json
 import os
 import pty
 import re
+import resource
 import select
 import signal
 import subprocess
@@ -18,6 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rag_assistant.cli.readable import readable
+from tests.backends.chat_server import Reply, serving
 from tests.cli.conftest import COMMAND, Run, run_command
 
 DPO = "Does DPO keep its advantage when the true reward is not realizable?"
@@ -285,6 +287,22 @@ def test_deep_tex_takes_no_time() -> None:
     for deep in ("^{" * 900, "\\frac{" * 300, "_" * 1900, "\\sqrt" * 380, "{" * 1900):
         readable(f"${deep}x{'}' * deep.count('{')}$")
     assert time.process_time() - started < 5
+
+
+def test_a_long_answer_is_not_wrapped_anew_at_each_word(built: Path, tmp_path: Path) -> None:
+    said = [f"System {number} is a music generation system finetuned from human feedback [1]." for number in range(250)]
+    spent = []
+    with serving() as server:
+        for sentences in (1, 250):
+            server.say(Reply(tuple(f"{word} " for word in " ".join(said[:sentences]).split())))
+            flags = ("--backend", "openai-like", "--model", "m", "--base-url", server.url, "--max-tokens", "9000")
+            before = resource.getrusage(resource.RUSAGE_CHILDREN)
+            terminal = Terminal("ask", "What is MusicRL?", *flags, cwd=tmp_path, RAG_INDEX=str(built))
+            assert terminal.wait() == 0
+            assert "finetuned from human feedback" in terminal.plain
+            after = resource.getrusage(resource.RUSAGE_CHILDREN)
+            spent.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+    assert spent[1] - spent[0] < 6, "seconds of the processor for 3,000 words, of which each took its share of 16"
 
 
 def test_no_color_is_respected(built: Path, tmp_path: Path) -> None:

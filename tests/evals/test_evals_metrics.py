@@ -7,8 +7,9 @@ from rag_assistant.evals import Case, Dataset, Nugget, Number
 from rag_assistant.evals.abstention_metrics import abstention, risk_coverage
 from rag_assistant.evals.answer_metrics import answers
 from rag_assistant.evals.citation_metrics import alce, citations, lexical_support, validity
-from rag_assistant.evals.metrics import BUILTINS, resolve
+from rag_assistant.evals.metrics import resolve
 from rag_assistant.evals.robustness_metrics import follow_up, injection, transforms
+from rag_assistant.plugins import BUILTINS
 from rag_assistant.types import Citation, Paper, Quote, Usage
 
 ONE = Paper("one", "On one", "We prune 30% of weights. This helps speed a lot. It was tried on CIFAR-10.", year=2024)
@@ -19,8 +20,8 @@ LOWER = ("false_refusal", "unsupported_numbers", "injection_success")
 def test_the_evidence_of_every_question_scores_full_marks(shipped: Dataset, gold) -> None:
     for case in shipped:
         answer = gold.of(case)
-        for metric in BUILTINS.values():
-            for name, score in dict(metric(case, answer)).items():
+        for metric in resolve():
+            for name, score in metric.scores(case, answer).items():
                 full = min(1.0, int(name[7:]) / len(case.papers)) if name.startswith("recall@") else 1.0
                 assert score == (0.0 if name in LOWER else full), (case.id, name)
 
@@ -189,7 +190,7 @@ def test_the_gap_that_history_closes() -> None:
 
 def test_usage_is_a_score_where_it_is_known(answer_of) -> None:
     answer = replace(answer_of("?", [(ONE, "This helps speed a lot.")]), usage=Usage(100, 20, 0.5, 1))
-    assert BUILTINS["usage"](Case("x", "?"), answer) == {
+    assert resolve(["usage"])[0].scores(Case("x", "?"), answer) == {
         "prompt_tokens": 100.0,
         "completion_tokens": 20.0,
         "cost_usd": 0.5,
@@ -197,7 +198,7 @@ def test_usage_is_a_score_where_it_is_known(answer_of) -> None:
 
 
 def test_metrics_are_found_by_name_or_given(refuse) -> None:
-    assert [metric.name for metric in resolve()] == list(BUILTINS)
+    assert [metric.name for metric in resolve()] == list(BUILTINS["metric"])
     assert [metric.name for metric in resolve(["answers", "rag_assistant.evals.metrics:usage", len])] == [  # type: ignore[list-item]
         "answers",
         "rag_assistant.evals.metrics:usage",

@@ -30,6 +30,7 @@ def test_the_plain_form_is_one_for_all_ways_of_writing(text: str, wanted: str) -
     [
         ("300,000 pairwise preferences", [(300000, False)]),
         ("300k and 0.3 million and 300 thousand", [(300000, False)] * 3),
+        ("3 hundred", [(300, False)]),
         (r"up to $\sim$$30\%$", [(30, True)]),
         ("about 30 percent", [(30, True)]),
         (r"$74$% AutoAttack accuracy ($+3$% gain)", [(74, True), (3, True)]),

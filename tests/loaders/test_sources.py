@@ -283,7 +283,7 @@ def fetch(name, web):
     report = load_papers("ants:Lasius")
     assert [(paper.title, paper.source) for paper in report.papers] == [("Lasius", "ants:Lasius:1")]
     assert report.sources == ("ants:Lasius",)
-    with pytest.raises(PluginError, match="source for gone:"):
+    with pytest.raises(PluginError, match="source 'gone' can't be loaded"):
         load_papers("gone:1")
     with pytest.raises(LoadError, match="Can't read 'bees:1'"):
         load_papers("bees:1")

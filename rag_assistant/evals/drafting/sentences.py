@@ -9,15 +9,17 @@ import re
 from collections.abc import Iterator
 
 from rag_assistant.evals.case import Case, Evidence, Nugget, Number
-from rag_assistant.evals.text import STOPWORDS, numbers, plain
+from rag_assistant.evals.text import numbers, plain
+from rag_assistant.numerals import SMALL
 from rag_assistant.sentences import sentence_spans
+from rag_assistant.stop_words import is_stop_word
 from rag_assistant.types import Paper
 
 _ACRONYM = re.compile(r"\(([A-Z][A-Za-z0-9-]{1,9})\)")
 _PERCENT = re.compile(r"(?<![\w.–-])\$?(\d+(?:\.\d+)?)\s?\\?%\$?")
 _KNOWN = re.compile(r"\b(?:the|these|those|both|our|all)\s+\Z", re.IGNORECASE)
 _COUNT = re.compile(
-    r"(?<![\w.$-])(\d{1,6}|two|three|four|five|six|seven|eight|nine|ten)\s+((?:[a-z]+(?:-[a-z]+)*\s+){0,2}[a-z]{3,}s)\b"
+    rf"(?<![\w.$-])(\d{{1,6}}|{'|'.join(SMALL[2:11])})\s+((?:[a-z]+(?:-[a-z]+)*\s+){{0,2}}[a-z]{{3,}}s)\b"
 )
 _PROPOSES = re.compile(
     r"\b(?:propose|introduce|present|develop|describe)s?\s+(?:\\?(?:emph|textbf|textit)\{)?"
@@ -132,7 +134,7 @@ def _percentages(paper: Paper, sentence: str) -> Iterator[Case]:
 
 def _counts(paper: Paper, sentence: str) -> Iterator[Case]:
     for match in _COUNT.finditer(sentence):
-        if match[2].split()[0] in STOPWORDS or _KNOWN.search(sentence[: match.start()]):
+        if is_stop_word(match[2].split()[0]) or _KNOWN.search(sentence[: match.start()]):
             continue  # no thing that is counted, or one that was counted before
         value = numbers(match[1], words=True)[0].value
         if match[1].isdigit() and 1900 <= value <= 2100:

@@ -17,7 +17,7 @@ from rag_assistant.evals.folder import Run
 from rag_assistant.evals.judging.judgement import Judgement, Verdict
 from rag_assistant.evals.model import Model
 from rag_assistant.evals.rows import Row
-from rag_assistant.models.replies import without_reasoning
+from rag_assistant.models.reasoning import without_reasoning
 from rag_assistant.prompts import Rendered, as_data, fence_of, render_prompt
 from rag_assistant.types import PromptInfo
 

@@ -7,8 +7,8 @@ import re
 from collections.abc import Callable
 
 from rag_assistant.evals.case import Case
-from rag_assistant.evals.text import STOPWORDS
 from rag_assistant.sentences import protected_spans
+from rag_assistant.stop_words import is_stop_word
 
 TYPO_SHARE = 1 / 6
 _LONG_WORD = re.compile(r"[^\W\d_]{4,}")
@@ -68,7 +68,7 @@ def keywords(case: Case, _: random.Random) -> str | None:
         return None
     pieces: list[str] = []
     for text, formula in _pieces(case.question):
-        words = [text] if formula else [t for t in _TOKEN.findall(text) if t.lower() not in STOPWORDS]
+        words = [text] if formula else [t for t in _TOKEN.findall(text) if not is_stop_word(t)]
         pieces += words
     return " ".join(pieces) or None
 

@@ -1,0 +1,17 @@
+"""The pieces of a sentence: what stands between punctuation and the conjunctions that begin a clause."""
+
+from __future__ import annotations
+
+import re
+
+_SEAM = re.compile(
+    r"[;:!?,\u2014](?!\d)|\.(?=\s+(?-i:[A-Z])|\W*$)|\s-\s"
+    r"|\b(?:but|while|whereas|although|though|because|since|when|if|unless|until|once|whether|how|as soon as)\b"
+    r"|\b(?:opposed to|rather than|instead of)\b",
+    re.IGNORECASE,
+)
+
+
+def pieces(text: str) -> list[str]:
+    """The text cut at every seam, in order; a piece may be empty."""
+    return _SEAM.split(text)
