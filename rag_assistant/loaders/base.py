@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
@@ -93,12 +93,14 @@ class Form:
         recognises: Whether a file is of this form, by its first 64 KB as text with LF line ends.
         extensions: Of such files, without full stops, for those that aren't recognised.
         map_columns: The loader for a table whose columns the user names, by field.
+        with_files: The loader for a file on this machine, which may name others on it to be read as well.
     """
 
     load: Loader
     recognises: Callable[[str], bool]
     extensions: tuple[str, ...]
     map_columns: Callable[[Path, Mapping[str, str]], Iterator[Paper | Problem]] | None = None
+    with_files: Loader | None = None
 
     def __call__(self, path: Path) -> Iterator[Paper | Problem]:
         """As a plain loader."""
@@ -216,6 +218,13 @@ def is_binary(data: bytes) -> bool:
     head = data[:4096]
     control = sum(byte < 32 and byte not in b"\t\n\v\f\r\x1b" for byte in head)
     return control > max(_FEW_CONTROL, _MAX_CONTROL_SHARE * len(head))
+
+
+def readable_text(path: Path) -> Generator[Problem, None, str | None]:
+    """As :func:`read_text`, but yields the problems; ``None`` where the file is no text."""
+    text, problems = read_text(path)
+    yield from problems
+    return text if all(problem.note for problem in problems) else None
 
 
 def _marked(data: bytes) -> str:

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from rag_assistant.loaders.base import Problem
 from rag_assistant.loaders.exports import in_order, names_in_order, papers_of_export
 from rag_assistant.loaders.fields import Record
+from rag_assistant.loaders.identity import arxiv_page, pubmed_page
 from rag_assistant.types import Paper
 
 FIELDS = ("id", "title", "abstract", "authors", "year", "venue", "url", "doi")
@@ -120,12 +121,11 @@ def _record(file: str, line: int, cells: Sequence[str], places: Mapping[str, lis
     source = _EMBASE.match(venue) if venue else None
     if venue and source and year is None:  # "Endoscopic Ultrasound (2014) 3:3 (152-160). Date of Publication: 2014"
         venue, year = source[1], source[2]
-    pmid, preprint, doi = first("pmid"), first("arxiv"), first("doi")
-    pmid = pmid if pmid and pmid.isdecimal() else None
+    preprint = first("arxiv")
     return Record(
         file=file,
         line=line,
-        id=first("id") or (f"pmid:{pmid}" if pmid and not doi else None),
+        id=first("id"),
         title=first("title"),
         abstract=first("abstract"),
         authors=_people(first("authors") or ""),
@@ -133,10 +133,10 @@ def _record(file: str, line: int, cells: Sequence[str], places: Mapping[str, lis
         venue=venue,
         url=[
             *all_of("url"),
-            *([f"https://arxiv.org/abs/{preprint}"] if preprint else []),
-            *([f"https://pubmed.ncbi.nlm.nih.gov/{pmid}/"] if pmid else []),
+            *([arxiv_page(preprint)] if preprint else []),
+            pubmed_page(first("pmid")),
         ],
-        doi=doi,
+        doi=first("doi"),
     )
 
 
@@ -153,7 +153,7 @@ def _people(text: str) -> list[str] | str:
     if ";" in text:
         return names_in_order([text])
     parts = [part.strip() for part in text.split(",")]
-    if len(parts) > 1 and all(_INITIALS.fullmatch(part) for part in parts):
+    if (len(parts) > 1 or text.endswith(".")) and all(_INITIALS.fullmatch(part) for part in parts):
         return names_in_order(parts)
     if len(parts) == 2 and any(len(part.split()) == 1 for part in parts):
         return [in_order(text)]

@@ -9,6 +9,7 @@ from typing import Any
 
 from rag_assistant.loaders.exports import in_order
 from rag_assistant.loaders.fields import Record
+from rag_assistant.loaders.identity import arxiv_page
 
 _MARKS = frozenset(
     """
@@ -53,7 +54,7 @@ def foreign_record(file: str, line: int, value: Mapping[str, Any]) -> Record | N
         venue=_text(_first(value, "container-title", "venue", "journal", "booktitle", "source", "Source", "publisher")),
         url=[
             *_addresses(value, "url", "URL", "article_url", "ArticleURL", "fulltext_url", "openAccessPdf"),
-            *([f"https://arxiv.org/abs/{preprint}"] if isinstance(preprint, str) else []),
+            *([arxiv_page(preprint)] if isinstance(preprint, str) else []),
         ],
         doi=_text(_first(value, "DOI", "doi") or ids.get("DOI")),
     )

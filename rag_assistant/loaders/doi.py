@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 from urllib.parse import quote
@@ -12,12 +11,12 @@ from rag_assistant.errors import LoadError
 from rag_assistant.loaders.base import Problem
 from rag_assistant.loaders.dialects import foreign_record
 from rag_assistant.loaders.exports import papers_of_export
+from rag_assistant.loaders.identity import DOI
 from rag_assistant.types import Paper
 
 if TYPE_CHECKING:
     from rag_assistant.loaders.web import Web
 
-_DOI = re.compile(r"10\.\d{4,9}/\S+")
 _CSL = "application/vnd.citationstyles.csl+json"
 
 
@@ -30,7 +29,7 @@ def fetch_doi(name: str, web: Web) -> Iterator[Paper | Problem]:
     from rag_assistant.loaders.web import PaperService
 
     service = PaperService("doi.org", "https://doi.org", "RAG_DOI_URL", 0.5)
-    found = _DOI.search(name)
+    found = DOI.search(name)
     if found is None:
         yield Problem(f"doi:{name}", None, "", "is no DOI, such as doi:10.1145/3292500.3330701")
         return

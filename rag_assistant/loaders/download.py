@@ -6,11 +6,11 @@ import socket
 import ssl
 import time
 from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
-from ipaddress import IPv6Address, ip_address
 from pathlib import Path
 from urllib.parse import SplitResult, unquote, urljoin, urlsplit
 
 from rag_assistant.errors import LoadError
+from rag_assistant.loaders.hosts import public_targets, targets
 
 MOST_BYTES = 100 << 20
 MOST_SECONDS = 120.0
@@ -97,15 +97,14 @@ def _connection(parts: SplitResult, allow_private: bool) -> HTTPConnection:
 def _connected(address: tuple[str, int], allow_private: bool) -> socket.socket:
     """A socket to one of the host's addresses: the one that was checked, not what a second look-up might give."""
     host, port = address
-    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    public = [one for one in found if allow_private or is_public(str(one[4][0]))]
-    if not public:
+    found = targets(host, port) if allow_private else public_targets(host, port)
+    if not found:
         raise LoadError(
             f"{host} is not asked: it is this machine or one of a private network.",
             hint="--allow-private allows it, if you trust the address",
         )
     failed: OSError | None = None
-    for family, kind, protocol, _, target in public:
+    for family, kind, protocol, _, target in found:
         reached = socket.socket(family, kind, protocol)
         reached.settimeout(_SECONDS_OF_SILENCE)
         try:
@@ -116,13 +115,6 @@ def _connected(address: tuple[str, int], allow_private: bool) -> socket.socket:
         else:
             return reached
     raise failed or OSError("no address")
-
-
-def is_public(host: str) -> bool:
-    """Whether an address, in numbers, is of the public internet, also one of IPv4 within one of IPv6."""
-    address = ip_address(host.partition("%")[0])
-    within = (address.ipv4_mapped or address.sixtofour) if isinstance(address, IPv6Address) else None
-    return all(one.is_global and not one.is_multicast for one in (address, within) if one is not None)
 
 
 def _saved(reply: HTTPResponse, path: Path, address: str, until: float) -> Path:

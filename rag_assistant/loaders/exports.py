@@ -15,7 +15,7 @@ from urllib.parse import unquote
 from rag_assistant.escapes import without_escapes
 from rag_assistant.loaders.base import LEFT_OUT, Problem
 from rag_assistant.loaders.fields import MAX_ABSTRACT, YEARS, Record, papers_from
-from rag_assistant.loaders.identity import arxiv_id, known_page
+from rag_assistant.loaders.identity import DOI, arxiv_id, arxiv_page, known_page, public_id
 from rag_assistant.loaders.markup import plain
 from rag_assistant.tex import from_tex
 from rag_assistant.types import Paper
@@ -35,7 +35,6 @@ _RIGHTS_CHARACTERS = 400
 _TAIL = re.compile(rf"(?<=[.!?)\]\"\u201d])\s*{_RIGHTS}", re.IGNORECASE)
 _LEAD = re.compile(rf"\s*{_RIGHTS}[^\n]{{0,150}}?\.\s*(?=(?-i:[A-Z](?:[a-z]+|\s)))", re.IGNORECASE)
 _YEAR = re.compile(r"(?<!\d)(1[5-9]\d\d|20\d\d|2100)(?!\d)")
-_DOI = re.compile(r"10\.\d{4,9}/[^\s\"<>]+")
 _WEB = re.compile(r"https?://[^\s<>\"]+", re.IGNORECASE)
 
 
@@ -56,14 +55,14 @@ def papers_of_export(record: Record, *, tex: bool = False) -> Iterator[Paper | P
             links.setdefault(name, page)
     preprint = arxiv_id(doi, *(str(value) for value in links.values()))
     if preprint:
-        links.setdefault("arxiv", f"https://arxiv.org/abs/{preprint}")
+        links.setdefault("arxiv", arxiv_page(preprint))
     year, note = _year(record)
     if note is not None:
         yield note
     yield from papers_from(
         replace(
             record,
-            id=record.id or _public_id(preprint, doi, links),
+            id=record.id or public_id(doi, [*urls, *map(str, links.values())]),
             title=_text(record.title, tex),
             abstract=_abstract(record.abstract, tex),
             authors=_names(record.authors, tex),
@@ -150,7 +149,7 @@ def _doi(value: object, urls: list[str]) -> str | None:
     """The DOI that the field holds, or an address of its resolver."""
     texts = [value, *(url for url in urls if "doi.org/" in url or "doi:" in url or "doi=" in url)]
     for text in texts:
-        if isinstance(text, str) and (found := _DOI.search(unquote(text[:10_000]))):
+        if isinstance(text, str) and (found := DOI.search(unquote(text[:10_000]))):
             doi = re.split(r"[&?]|;jsessionid", found[0])[0] if text is not value else found[0]
             doi = doi.rstrip(".,;")
             return doi[:-1] if doi.endswith((")", "]", "}")) and not _balanced(doi) else doi
@@ -159,11 +158,3 @@ def _doi(value: object, urls: list[str]) -> str | None:
 
 def _balanced(text: str) -> bool:
     return all(text.count(opening) == text.count(closing) for opening, closing in ("()", "[]", "{}"))
-
-
-def _public_id(preprint: str | None, doi: str | None, links: dict[str, object]) -> str | None:
-    """An id that every source of the paper gives it; ``None`` where that is the DOI."""
-    if preprint and (doi is None or arxiv_id(doi)):
-        return f"arxiv:{preprint}"
-    forum = re.search(r"[?&]id=([\w-]+)", str(links.get("openreview", "")))
-    return f"openreview:{forum[1]}" if forum and doi is None else None

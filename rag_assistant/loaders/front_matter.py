@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from rag_assistant.loaders.base import Form, Problem, display, read_text
+from rag_assistant.loaders.base import Form, Problem, display, readable_text
 from rag_assistant.loaders.dialects import names_of
 from rag_assistant.loaders.exports import papers_of_export
 from rag_assistant.loaders.fields import Record
@@ -23,9 +23,8 @@ def load_front_matter(path: Path) -> Iterator[Paper | Problem]:
     """The paper of a post. Its abstract is the ``abstract`` of the header, or where that has none the text below."""
     import yaml
 
-    text, problems = read_text(path)
-    yield from problems
-    if any(not problem.note for problem in problems):
+    text = yield from readable_text(path)
+    if text is None:
         return
     file = display(path)
     header = _HEADER.match(text)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from rag_assistant.loaders.atom import papers_of_feed
-from rag_assistant.loaders.base import Form, Problem, display, read_text
+from rag_assistant.loaders.base import Form, Problem, display, readable_text
 from rag_assistant.loaders.jsonl import decoded, papers_of_object
 from rag_assistant.types import Paper
 
@@ -25,9 +25,8 @@ def load_json(path: Path) -> Iterator[Paper | Problem]:
     Objects are this project's own, or records of OpenReview, Semantic Scholar, Crossref, CSL or Publish or Perish. Of a
     list that is cut short, the records before the cut are read.
     """
-    text, problems = read_text(path)
-    yield from problems
-    if any(not problem.note for problem in problems):
+    text = yield from readable_text(path)
+    if text is None:
         return
     file = display(path)
     text = text.lstrip("\ufeff")

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from rag_assistant.loaders.base import LEFT_OUT, Form, Problem, display, read_text
+from rag_assistant.loaders.base import LEFT_OUT, Form, Problem, display, readable_text
 from rag_assistant.loaders.dialects import foreign_record, is_foreign
 from rag_assistant.loaders.exports import papers_of_export
 from rag_assistant.loaders.fields import Record, papers_from
@@ -34,12 +34,10 @@ def load_jsonl(path: Path) -> Iterator[Paper | Problem]:
     Keys: ``id`` (or ``_id``), ``title``, ``abstract`` (or ``text``), ``authors`` (a list, or one text), ``year``,
     ``venue``, ``url``, ``doi``, ``links`` (an object of addresses), ``openreview``, ``proceedings`` (or ``pmlr``). A
     title or an abstract is required; other keys are passed over, and what of these can't be used is left out with a
-    note. A record of OpenReview, Semantic Scholar, Crossref or
-    CSL is read as such.
+    note. A record of OpenReview, Semantic Scholar, Crossref or CSL is read as such.
     """
-    text, problems = read_text(path)
-    yield from problems
-    if any(not problem.note for problem in problems):
+    text = yield from readable_text(path)
+    if text is None:
         return
     file = display(path)
     lines = text.split("\n")  # not splitlines(): U+2028 may stand in a JSON string

@@ -9,6 +9,7 @@ from pathlib import Path
 from rag_assistant.loaders.base import Form, Problem
 from rag_assistant.loaders.exports import names_in_order
 from rag_assistant.loaders.fields import Record
+from rag_assistant.loaders.identity import pubmed_page
 from rag_assistant.loaders.tagged import TaggedRecord, load_tagged, tagged_records
 from rag_assistant.types import Paper
 
@@ -35,19 +36,16 @@ def _begins(tag: str, record: TaggedRecord | None, blank: bool) -> bool:
 def _record(file: str, record: TaggedRecord) -> Record:
     identifiers = record.all("LID", "AID", "DOI")
     dois = [text for text in identifiers if text.endswith("[doi]") or "doi.org/" in text]
-    doi = next(iter(dois or record.all("DOI")), None)
-    pmid = record.first("PMID")
     return Record(
         file=file,
         line=record.line,
-        id=f"pmid:{pmid}" if pmid and pmid.isdecimal() and not doi else None,
         title=record.first("TI", "BTI"),
         abstract=record.first("AB"),
         authors=names_in_order(record.all("FAU") or record.all("AU")) + record.all("CN"),
         year=record.first("DP", "DEP"),
         venue=record.first("JT", "TA"),
-        url=[*identifiers, *([f"https://pubmed.ncbi.nlm.nih.gov/{pmid}/"] if pmid and pmid.isdecimal() else [])],
-        doi=doi,
+        url=[*identifiers, pubmed_page(record.first("PMID"))],
+        doi=next(iter(dois or record.all("DOI")), None),
     )
 
 

@@ -9,6 +9,7 @@ from xml.etree.ElementTree import Element
 
 from rag_assistant.loaders.base import Form, Problem
 from rag_assistant.loaders.fields import Record
+from rag_assistant.loaders.identity import pubmed_page
 from rag_assistant.loaders.xml_records import load_xml, text_of, texts_of
 from rag_assistant.types import Paper
 
@@ -25,7 +26,7 @@ def load_pubmed(path: Path) -> Iterator[Paper | Problem]:
 
 def _record(file: str, line: int, element: Element) -> Record:
     article = _one(element, "MedlineCitation/Article", "BookDocument")
-    pmid = element.findtext("MedlineCitation/PMID") or element.findtext("BookDocument/PMID") or ""
+    pmid = element.findtext("MedlineCitation/PMID") or element.findtext("BookDocument/PMID")
     doi = _one(
         element,
         "PubmedData/ArticleIdList/ArticleId[@IdType='doi']",
@@ -35,13 +36,12 @@ def _record(file: str, line: int, element: Element) -> Record:
     return Record(
         file=file,
         line=line,
-        id=f"pmid:{pmid}" if pmid.isdecimal() and doi is None else None,
         title=text_of(_one(article, "ArticleTitle", "Book/BookTitle", "VernacularTitle")),
         abstract=_abstract(article),
         authors=[name for author in _authors(article) if (name := _name(author))],
         year=_year(article),
         venue=text_of(_one(article, "Journal/Title", "Journal/ISOAbbreviation", "Book/BookTitle")),
-        url=f"https://pubmed.ncbi.nlm.nih.gov/{pmid}/" if pmid.isdecimal() else None,
+        url=pubmed_page(pmid),
         doi=text_of(doi),
     )
 

@@ -20,7 +20,6 @@ _TAGS = """
 _TAG = re.compile(rf"({'|'.join(_TAGS.split())})(?: (.*))?$")
 _BEGINS = re.compile(r"^RT [A-Z]", re.MULTILINE)
 _TITLE = re.compile(r"^T1 \S", re.MULTILINE)
-_DOI = re.compile(r"\bdoi:\s*(10\.\S+)", re.IGNORECASE)
 
 
 def load_refworks(path: Path) -> Iterator[Paper | Problem]:
@@ -33,7 +32,7 @@ def _records(text: str) -> Iterator[TaggedRecord]:
 
 
 def _record(file: str, record: TaggedRecord) -> Record:
-    noted = next((found[1] for text in record.all("NO") if (found := _DOI.search(text))), None)
+    noted = next((text for text in record.all("NO") if "doi:" in text.lower()), None)
     return Record(
         file=file,
         line=record.line,

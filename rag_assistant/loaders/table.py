@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from rag_assistant.loaders.base import Form, Problem, display, read_text
+from rag_assistant.loaders.base import Form, Problem, display, readable_text
 from rag_assistant.loaders.columns import Row, is_header, papers_of_rows
 from rag_assistant.types import Paper
 
@@ -27,9 +27,8 @@ def load_table(path: Path, columns: Mapping[str, str] | None = None) -> Iterator
         path: The file.
         columns: The user's names of columns, by field.
     """
-    text, problems = read_text(path)
-    yield from problems
-    if any(not problem.note for problem in problems):
+    text = yield from readable_text(path)
+    if text is None:
         return
     file = display(path)
     lines = text.lstrip("\ufeff").split("\n")

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from rag_assistant.loaders.base import Problem, display, read_text
+from rag_assistant.loaders.base import Problem, display, readable_text
 from rag_assistant.loaders.exports import papers_of_export
 from rag_assistant.loaders.fields import Record
 from rag_assistant.types import Paper
@@ -100,9 +100,8 @@ def load_tagged(
         record_of: Makes of one what all forms have in common, given the name of the file.
         what: A line of, for the message that there is none.
     """
-    text, problems = read_text(path)
-    yield from problems
-    if any(not problem.note for problem in problems):
+    text = yield from readable_text(path)
+    if text is None:
         return
     file = display(path)
     found = False

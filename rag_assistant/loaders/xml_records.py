@@ -10,7 +10,7 @@ from typing import Any
 from xml.etree.ElementTree import Element, ParseError, TreeBuilder
 
 from rag_assistant.escapes import without_escapes
-from rag_assistant.loaders.base import Problem, display, read_text
+from rag_assistant.loaders.base import Problem, display, readable_text
 from rag_assistant.loaders.exports import papers_of_export
 from rag_assistant.loaders.fields import Record
 from rag_assistant.types import Paper
@@ -33,9 +33,8 @@ def load_xml(
         wanted: Names of the elements that hold a record each, without namespaces.
         record_of: Makes a record of one, given the name of the file and its line; ``None`` where it is none.
     """
-    text, problems = read_text(path)
-    yield from problems
-    if any(not problem.note for problem in problems):
+    text = yield from readable_text(path)
+    if text is None:
         return
     yield from papers_of_xml(display(path), text, wanted, record_of)
 

@@ -115,7 +115,7 @@ def test_a_name_of_a_private_host_is_not_asked(site: str, monkeypatch: pytest.Mo
 
 
 def test_a_redirect_to_a_private_host_is_not_followed(site: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(download_module, "is_public", lambda host: host == "127.0.0.1")
+    monkeypatch.setattr("rag_assistant.loaders.hosts.is_public", lambda host: host == "127.0.0.1")
     assert load_papers(f"{site}/papers.ris").papers[0].title == "Ants"
     with pytest.raises(LoadError, match=r"10\.0\.0\.1 is not asked"):
         load_papers(f"{site}/to/http://10.0.0.1/papers.ris")

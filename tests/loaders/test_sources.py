@@ -51,7 +51,7 @@ def test_arxiv_is_asked_once_for_several_and_once_in_three_seconds(services: Ser
     assert report.papers[0] == Paper(
         id="arxiv:2401.00001",
         title="On ants",
-        abstract="We study ants at length.\nThey <work> & \\emph{win}.",
+        abstract="We study ants at length.\nThey <work> & win.",
         authors=("Ann Lee", "Bob Ray"),
         year=2024,
         venue="arXiv",

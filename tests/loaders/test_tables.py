@@ -65,6 +65,11 @@ def test_what_parts_the_columns_is_told_by_the_header(tmp_path: Path, parting: s
             '"Lee A., Ray B.C.",Ants,2024,Journal,10.1000/a,[No abstract available]',
             (("A. Lee", "B.C. Ray"), 2024, "Journal", "10.1000/a", "https://doi.org/10.1000/a", ""),
         ),
+        (  # Scopus, one author
+            "Authors,Title,Year,Source title,DOI,Abstract",
+            "Lee A.,Ants,2024,Journal,10.1000/a,We do.",
+            (("A. Lee",), 2024, "Journal", "10.1000/a", "https://doi.org/10.1000/a", "We do."),
+        ),
         (  # Web of Science
             "Publication Type,Authors,Author Full Names,Article Title,Source Title,Abstract,Publication Year,DOI",
             'J,"Lee, A","Lee, Ann",Ants,JOURNAL,We do.,2004,10.1021/b',
@@ -107,7 +112,7 @@ def test_what_parts_the_columns_is_told_by_the_header(tmp_path: Path, parting: s
             (("Ann Lee", "Bob Ray"), 2014, None, None, None, "We do."),
         ),
     ],
-    ids="Scopus,Scopus before,WoS,WoS tags,IEEE,Springer,Embase,PubMed,Zotero,data frame".split(","),
+    ids="Scopus,Scopus before,Scopus one author,WoS,WoS tags,IEEE,Springer,Embase,PubMed,Zotero,data frame".split(","),
 )
 def test_columns_of_programs(tmp_path: Path, header: str, row: str, expected: tuple[object, ...]) -> None:
     paper = one(load(tmp_path, f"{header}\n{row}\n", "a.tsv" if "\t" in header else "a.csv"))
