@@ -5,13 +5,16 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from rag_assistant.escapes import without_escapes
-from rag_assistant.loaders.base import Form, Problem, display, read_text
+from rag_assistant.loaders.attachments import with_abstract
+from rag_assistant.loaders.base import Form, Problem, display, readable_text
 from rag_assistant.loaders.exports import in_order, papers_of_export
 from rag_assistant.loaders.fields import Record
+from rag_assistant.loaders.identity import arxiv_page
 from rag_assistant.types import Paper
 
 _ENTRY = re.compile(r"^[ \t]*@[A-Za-z]+[ \t]*[{(][^\n{}\"=]*,[ \t]*(?:\n|[A-Za-z_\-]+[ \t]*=)", re.MULTILINE)
@@ -24,19 +27,23 @@ _ENDS = re.compile(r"\\.|[{}\"]", re.DOTALL)
 _FORUM = re.compile(r"[\w\-]{6,20}")
 
 
-def load_bibtex(path: Path) -> Iterator[Paper | Problem]:
+def load_bibtex(path: Path, *, with_files: bool = False) -> Iterator[Paper | Problem]:
     """The papers of a ``.bib`` file, each under its key.
 
     Accents and escapes of TeX become what they stand for, formulas stay. An entry that can't be parsed is a problem,
     and the next is read. Where a file has one ``@proceedings``, its entries without a year or a book are taken to be of
     it.
+
+    Args:
+        path: The file.
+        with_files: Whether a paper without an abstract gets that of a PDF that its entry names, which needs the extra
+            ``pdf``.
     """
     from bibtexparser.entrypoint import parse_string
 
     logging.getLogger("bibtexparser").addHandler(logging.NullHandler())
-    text, problems = read_text(path)
-    yield from problems
-    if any(not problem.note for problem in problems):
+    text = yield from readable_text(path)
+    if text is None:
         return
     file = display(path)
     library = parse_string(without_escapes(text), parse_stack=[])
@@ -60,7 +67,12 @@ def load_bibtex(path: Path) -> Iterator[Paper | Problem]:
         entry, fields, uncut = one
         if uncut:
             yield Problem(file, entry.start_line + 1, uncut, "a comma is missing behind this field", note=True)
-        yield from papers_of_export(_record(file, entry, fields, book), tex=True)
+        record = _record(file, entry, fields, book)
+        for item in papers_of_export(record, tex=True):
+            if with_files and isinstance(item, Paper) and not item.abstract and "file" in fields:
+                yield from with_abstract(item, record.line, file, fields["file"], path.parent)
+            else:
+                yield item
     if not entries:
         yield Problem(file, None, "", "holds no entry of BibTeX" if text.strip() else "is empty")
 
@@ -131,7 +143,7 @@ def _record(file: str, entry: Any, fields: Mapping[str, str], book: Mapping[str,
         or (None if own else book.get("booktitle")),
         url=[
             *_addresses(fields),
-            *([f"https://arxiv.org/abs/{archive}"] if archive and _is_arxiv(archive, kind) else []),
+            *([arxiv_page(archive)] if archive and _is_arxiv(archive, kind) else []),
         ],
         doi=first("doi"),
     )
@@ -177,4 +189,9 @@ def _ordered(name: str) -> str:
     return in_order(", ".join((parts[0], parts[2], parts[1]))) if len(parts) == 3 else in_order(name)
 
 
-BIBTEX = Form(load_bibtex, lambda head: bool(_ENTRY.search(head)), ("bib", "bibtex"))
+BIBTEX = Form(
+    load_bibtex,
+    lambda head: bool(_ENTRY.search(head)),
+    ("bib", "bibtex"),
+    with_files=partial(load_bibtex, with_files=True),
+)

@@ -148,7 +148,7 @@ class _Gathered:
             if loader is None:
                 raise _unknown(address, path)
             kept = display(path)
-            self._take(address, (_elsewhere(item, kept, address) for item in self._items(path, loader)))
+            self._take(address, (_elsewhere(item, kept, address) for item in self._items(path, loader, own=False)))
 
     def join(self, known: Iterable[Paper]) -> None:
         """Gives records of papers that are there the ids that these have."""
@@ -167,11 +167,13 @@ class _Gathered:
             papers[paper.id] = paper
         self.papers = papers
 
-    def _items(self, path: Path, loader: Loader) -> Iterator[Paper | Problem]:
+    def _items(self, path: Path, loader: Loader, *, own: bool = True) -> Iterator[Paper | Problem]:
+        """What a loader gives; a file that isn't the user's ``own`` gets no other file read."""
         mapped = loader.map_columns if self._columns and isinstance(loader, Form) else None
-        if mapped is None:
-            return _items(display(path), lambda: loader(path))
-        return _items(display(path), lambda: mapped(path, self._columns or {}))
+        if mapped is not None:
+            return _items(display(path), lambda: mapped(path, self._columns or {}))
+        chosen = (own and isinstance(loader, Form) and loader.with_files) or loader
+        return _items(display(path), lambda: chosen(path))
 
     def _take(self, origin: str, items: Iterator[Paper | Problem]) -> None:
         came = 0
@@ -196,8 +198,9 @@ class _Gathered:
                 return
         if holder is not None:
             own = self._own_id(paper)
-            message = f"{paper.id!r} is the id of another paper, from {holder.source}; this one is kept as {own!r}"
-            self.notes.append(_at(paper, "id", message))
+            if not same_under_one_id(holder, paper):  # else one that the user wants kept apart
+                message = f"{paper.id!r} is the id of another paper, {_from(holder)}; this one is kept as {own!r}"
+                self.notes.append(_at(paper, "id", message))
             paper = replace(paper, id=own)
         self._keep(paper)
 
@@ -215,9 +218,14 @@ class _Gathered:
         return own
 
     def _tell_merged(self, paper: Paper, with_: Paper, why: str) -> None:
-        problem = _at(paper, "", f"is the same paper as {with_.id!r} from {with_.source}: {why}")
+        problem = _at(paper, "", f"is the same paper as {with_.id!r} {_from(with_)}: {why}")
         self.merged.append(problem)
         self.notes.append(problem)
+
+
+def _from(paper: Paper) -> str:
+    """Where a paper was read first."""
+    return f"from {paper.source.partition('; ')[0]}"
 
 
 def _at(paper: Paper, field: str, message: str) -> Problem:

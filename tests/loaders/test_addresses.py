@@ -16,6 +16,9 @@ from rag_assistant.errors import LoadError
 from rag_assistant.loaders import download as download_module
 from rag_assistant.loaders import load_papers
 
+from .pdfs import write_pdf
+from .test_pdf import ABSTRACT, page
+
 RIS = b"TY  - JOUR\nTI  - Ants\nAB  - We do.\nER  - \nTY  - JOUR\nER  - \n"
 
 
@@ -35,6 +38,8 @@ class Site(BaseHTTPRequestHandler):
             self.end_headers()
         elif name in ("/papers.ris", "/export", "/a%20b.ris", "/papers.pdf"):
             self._send(b"%PDF-1.7\n\0\1\2\3\4\5\6\7\x08\x0e\x0f" if name.endswith("pdf") else RIS)
+        elif name.startswith("/bib/"):
+            self._send(f"@article{{ants, title={{Ants}}, file={{:{name.removeprefix('/bib')}:PDF}}}}".encode())
         elif name == "/large":
             self.send_response(200)
             self.end_headers()
@@ -88,6 +93,15 @@ def test_a_file_is_read_as_if_it_were_here_and_named_by_its_address(site: str, n
     assert [str(problem) for problem in report.problems] == [
         f"{address}:5: abstract: is missing, and there is no title either"
     ]
+
+
+def test_a_file_of_the_web_gets_no_file_of_this_machine_read(site: str, tmp_path: Path) -> None:
+    path = write_pdf(tmp_path / "secret.pdf", page())
+    address = f"{site}/bib{path}"
+    assert [paper.abstract for paper in load_papers(address, allow_private=True).papers] == [""]
+    bib = tmp_path / "papers.bib"
+    bib.write_text(f"@article{{ants, title={{Ants}}, file={{:{path}:PDF}}}}")
+    assert load_papers(bib).papers[0].abstract == ABSTRACT
 
 
 @pytest.mark.parametrize(

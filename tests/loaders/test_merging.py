@@ -162,6 +162,16 @@ def test_a_key_that_two_libraries_use_for_two_papers(tmp_path: Path) -> None:
     assert [paper.id for paper in load_papers(tmp_path / "b.bib").papers] == ["lee24"]
 
 
+def test_records_of_one_paper_without_ids_are_told_briefly_or_kept_apart_without_a_word(tmp_path: Path) -> None:
+    same = {"title": TITLE, "abstract": ABSTRACT}
+    report = load(tmp_path, same, same, same)
+    assert len(report.papers) == 1
+    assert all(f"from {tmp_path}/papers.jsonl:1: same" in str(note) for note in report.notes)
+    apart = load(tmp_path, same, same, same, merge=False)
+    assert len({paper.id for paper in apart.papers}) == 3
+    assert apart.notes == ()
+
+
 def test_papers_that_are_there_keep_their_ids(tmp_path: Path) -> None:
     there = load(tmp_path, FULL | {"id": "mine"}, {"id": "other", "title": "On bees", "abstract": "Bees fly."}).papers
     (tmp_path / "new.bib").write_text(
