@@ -1,4 +1,4 @@
-r"""Text as LaTeX that compiles, whatever is in the text.
+r"""Text as LaTeX that compiles, whatever is in the text; and what bibliographies hold of LaTeX as text.
 
 The result needs at most T1 fonts (``\usepackage[T1]{fontenc}``), amsmath and amssymb. Every other character (other
 scripts, emoji, letters such as "ơ" and "ả") stays as it is and needs LuaLaTeX or XeLaTeX, with a font that has it.
@@ -69,6 +69,29 @@ _PIECE = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 
+_SOURCE = re.compile(
+    r"""\\(?P<escaped>[&%$#_{} ])
+      | (?P<open>\{)? \\(?P<accent>[`'^"~=.]|[uvHcdkbr](?![A-Za-z])) \s*\{?\\?(?P<letter>[^\W\d_])\}? (?(open)\})
+      | \\(?:emph|uppercase|ensuremath|text(?:bf|it|rm|sc|sf|sl|tt|up|normal)|url|href\{[^{}]*\})
+        \s*\{(?P<inner>(?:[^{}\\]|\\.)*)\}
+      | (?P<group>\{)? \\(?P<name>[A-Za-z]+)(?:\{\}|[ ])? (?(group)\})
+      | (?P<quote>``|'')""",
+    re.VERBOSE,
+)
+_NAMED = {
+    "textbackslash": "\\", "textasciitilde": "~", "textasciicircum": "^", "textless": "<", "textgreater": ">",
+    "textbar": "|", "textendash": "–", "textemdash": "—", "textquotesingle": "'", "textquoteright": "’",
+    "textquoteleft": "‘", "textquotedblleft": "“", "textquotedblright": "”", "textregistered": "®",
+    "texttrademark": "™", "copyright": "©", "textcopyright": "©", "textdegree": "°", "textmu": "µ", "pounds": "£",
+    "euro": "€", "S": "§", "P": "¶", "dots": "…", "ldots": "…", "textellipsis": "…", "slash": "/", "TeX": "TeX",
+    "LaTeX": "LaTeX", "lbrace": "\\{", "rbrace": "\\}",
+}  # fmt: skip
+_SWITCHES = frozenset("em bf it tt sc rm sl sf scshape itshape bfseries noopsort protect".split())
+_BRACES = re.compile(r"(\\[A-Za-z]+(?:\{[^{}]*\})+|\\[{}])|[{}]")
+_KEPT = "\ue000"
+_NESTED = 4
+"""How deep commands may stand in each other."""
+
 _UNSCRIPTED = {"sum", "prod", "int", "notin", "cong", "cdots", "iff"}  # "x^\sum" is an error, "x^{\sum}" isn't
 _GRAMMAR = r"""
     (?(DEFINE)
@@ -127,6 +150,55 @@ def words_to_tex(text: str) -> str:
     """The same for a text without formulas, such as a name."""
     tex = _prose(_composed(text))
     return tex if _balanced(tex) else _unbraced(tex)
+
+
+def from_tex(text: str, *, braces: bool = False) -> str:
+    """TeX of a title, a name or an abstract as a reader sees it; formulas, addresses and unknown commands stay.
+
+    Args:
+        text: ``M{\\"o}bius``, ``30\\%``, ``\\emph{not}``.
+        braces: Whether bare braces, ``~`` and ``--`` are TeX too, as everywhere in BibTeX.
+    """
+    if not any(mark in text for mark in ("\\{}~`'-" if braces else "\\`")) or _KEPT in text:
+        return text
+    pieces, kept, end = [], [], 0
+    for start, stop in protected_spans(text):
+        source = text[start:stop]
+        if source.startswith("`") or MONEY.fullmatch(source):
+            continue
+        if source[0] not in "$\\[":  # an address, which ends where the braces around it do
+            source = re.split(r"[{}\\]", source)[0]
+        kept.append(source)
+        pieces.append(text[end:start])
+        end = start + len(source)
+    prose = _KEPT.join([*pieces, text[end:]])
+    for _ in range(_NESTED):
+        read = _SOURCE.sub(lambda found: _read(found, bare=braces), prose)
+        if read == prose:
+            break
+        prose = read
+    if braces:
+        prose = re.sub(r"(?<!-)---?(?!-)", lambda dashes: "—" if len(dashes[0]) == 3 else "–", prose)
+        prose = _BRACES.sub(lambda found: found[1] or "", prose).replace("~", " ")
+    prose = re.sub(r"\\([{}])", r"\1", prose)
+    formulas = iter(kept)
+    return re.sub(_KEPT, lambda _: next(formulas), prose)
+
+
+def _read(found: re.Match[str], *, bare: bool) -> str:
+    if found["escaped"]:
+        return found[0] if found["escaped"] in "{}" else found["escaped"]
+    if found["accent"]:
+        letter = unicodedata.normalize("NFC", found["letter"] + _MARKS[found["accent"]])
+        # Without a brace, where it may be no TeX, \"a is a quotation mark that something escaped.
+        return letter if "{" in found[0] or (bare and len(letter) == 1) else found[0]
+    if found["inner"] is not None:
+        return found["inner"]
+    if found["quote"]:
+        return "“" if found[0] == "``" else "”"
+    if found["name"] in _SWITCHES:
+        return ""
+    return _CHARACTERS.get(found["name"]) or _NAMED.get(found["name"]) or found[0]
 
 
 def _composed(text: str) -> str:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from rag_assistant.embedders.base import Embedder
 from rag_assistant.errors import IndexDamaged, IndexMissing, InputError
+from rag_assistant.index.contents import read_papers
 from rag_assistant.index.generations import IndexFolder
 from rag_assistant.index.passages import windows
 from rag_assistant.index.state import Found, inspect
@@ -152,6 +153,16 @@ def would_drop(path: str | os.PathLike[str], papers: Iterable[Paper]) -> tuple[s
     """
     found, wanted = inspect(IndexFolder(path), None), {paper.id for paper in papers}
     return tuple(paper_id for paper_id in (found.papers if found else None) or () if paper_id not in wanted)
+
+
+def held(path: str | os.PathLike[str]) -> tuple[Paper, ...]:
+    """The papers that the index holds, without a look at the rest of it; none where they can't be read."""
+    folder = IndexFolder(path)
+    try:
+        current = folder.current()
+        return tuple(read_papers(folder.generation(current.name)).values()) if current else ()
+    except (OSError, ValueError):
+        return ()
 
 
 def missing(path: Path) -> IndexMissing:
