@@ -51,6 +51,11 @@ def test_names_come_back(text: str) -> None:
     assert from_tex(words_to_tex(text), braces=True).replace("ŉ", "ʼn") == text.replace("ŉ", "ʼn")
 
 
+def test_every_latin_letter_comes_back() -> None:
+    letters = [chr(code) for code in (*range(0xC0, 0x250), *range(0x1E00, 0x1F00)) if chr(code).isalpha()]
+    assert [one for one in letters if from_tex(words_to_tex(one), braces=True) != one] == []
+
+
 @given(st.text("\\{}$`'\"~-%&aeo \n", max_size=200), st.booleans())
 def test_any_text_is_read(text: str, braces: bool) -> None:
     from_tex(text, braces=braces)
