@@ -72,7 +72,7 @@ _PIECE = re.compile(
 _SOURCE = re.compile(
     r"""\\(?P<escaped>[&%$#_{} ])
       | (?P<open>\{)? \\(?P<accent>[`'^"~=.]|[uvHcdkbr](?![A-Za-z]))
-        \s*\{?(?:\\(?=[ij]\b))?(?P<letter>[^\W\d_][\u0300-\u036f]*)\}? (?(open)\})
+        \s*(?P<brace>\{)?(?:\\(?=[ij]\b))?(?P<letter>[^\W\d_][\u0300-\u036f]*)(?(brace)\}) (?(open)\})
       | \\(?:emph|uppercase|ensuremath|text(?:bf|it|rm|sc|sf|sl|tt|up|normal)|url|href\{[^{}]*\})
         \s*\{(?P<inner>(?:[^{}\\]|\\.)*)\}
       | (?P<group>\{)? \\(?P<name>[A-Za-z]+)(?:\{\}|[ ])? (?(group)\})
@@ -191,7 +191,7 @@ def _read(found: re.Match[str], *, bare: bool) -> str:
         return found[0] if found["escaped"] in "{}" else found["escaped"]
     if found["accent"]:
         letter = unicodedata.normalize("NFC", found["letter"] + _MARKS[found["accent"]])
-        # Without a brace, where it may be no TeX, \"a is a quotation mark, and \'t an apostrophe, that something escaped.
+        # Without a brace, where it may be no TeX, something escaped a quotation mark (\"a) or an apostrophe (\'t).
         return letter if "{" in found[0] or (bare and (len(letter) == 1 or found["accent"] in "=.")) else found[0]
     if found["inner"] is not None:
         return found["inner"]
