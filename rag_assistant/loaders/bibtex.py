@@ -10,7 +10,7 @@ from typing import Any
 
 from rag_assistant.escapes import without_escapes
 from rag_assistant.loaders.base import Form, Problem, display, read_text
-from rag_assistant.loaders.exports import in_order, papers_of_export
+from rag_assistant.loaders.exports import KEPT, in_order, papers_of_export, restored
 from rag_assistant.loaders.fields import Record
 from rag_assistant.types import Paper
 
@@ -31,14 +31,17 @@ def load_bibtex(path: Path) -> Iterator[Paper | Problem]:
     and the next is read. Where a file has one ``@proceedings``, its entries without a year or a book are taken to be of
     it.
     """
+    text, problems = read_text(path)
+    yield from problems
+    if all(problem.note for problem in problems):
+        yield from papers_of_bibtex(display(path), text)
+
+
+def papers_of_bibtex(file: str, text: str) -> Iterator[Paper | Problem]:
+    """The papers of such a text; ``file`` is what it is called in problems."""
     from bibtexparser.entrypoint import parse_string
 
     logging.getLogger("bibtexparser").addHandler(logging.NullHandler())
-    text, problems = read_text(path)
-    yield from problems
-    if any(not problem.note for problem in problems):
-        return
-    file = display(path)
     library = parse_string(without_escapes(text), parse_stack=[])
     strings = _MONTHS | {string.key.lower(): _value(string.value, _MONTHS)[0] for string in library.strings}
     entries: list[Problem | tuple[Any, dict[str, str], str]] = []
@@ -60,7 +63,8 @@ def load_bibtex(path: Path) -> Iterator[Paper | Problem]:
         entry, fields, uncut = one
         if uncut:
             yield Problem(file, entry.start_line + 1, uncut, "a comma is missing behind this field", note=True)
-        yield from papers_of_export(_record(file, entry, fields, book), tex=True)
+        record = _record(file, entry, fields, book)
+        yield from restored(papers_of_export(record, tex=True), fields.get(KEPT), record)
     if not entries:
         yield Problem(file, None, "", "holds no entry of BibTeX" if text.strip() else "is empty")
 
