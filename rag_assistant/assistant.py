@@ -21,6 +21,7 @@ from rag_assistant.checks.base import Check
 from rag_assistant.checks.resolve import resolve_check
 from rag_assistant.embedders.base import Embedder
 from rag_assistant.errors import BackendError, InputError
+from rag_assistant.index.collections import no_collection
 from rag_assistant.index.generations import IndexFolder
 from rag_assistant.index.open import OpenIndex, open_index
 from rag_assistant.loaders import OnProgress, load_papers
@@ -400,12 +401,15 @@ def _open_index(
     settings: Settings, embedder: Embedder, progress: OnProgress | None, *, corpus: bool = True
 ) -> OpenIndex:
     report = load_papers(list(settings.corpus)) if settings.corpus and corpus else None
+    named = settings.collection
+    if named is not None and report is None and not settings.index_path.exists():
+        raise no_collection(named)
     return open_index(
         settings.index_path,
         embedder,
         corpus=bundled_papers,
         # A folder of papers named as the index must not be answered from the bundled ones.
-        build_missing=settings.index is None or not IndexFolder(settings.index).is_taken(),
+        build_missing=named is None and (settings.index is None or not IndexFolder(settings.index).is_taken()),
         papers=report.papers if report else None,
         lock_timeout=settings.lock_timeout,
         progress=progress,

@@ -10,7 +10,7 @@ import re
 import string
 import textwrap
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from urllib.parse import quote
 
 from rag_assistant.tex import to_tex, words_to_tex
@@ -159,8 +159,14 @@ def to_bibtex(papers: Iterable[Paper]) -> str:
     A paper with a venue is an ``@inproceedings``, or an ``@article`` if the venue's name is that of a journal; others
     are ``@misc``. Whatever is in the papers, the entries compile, as :mod:`rag_assistant.tex` says, and show it.
     """
+    return "\n".join(bibtex_entries(papers))
+
+
+def bibtex_entries(papers: Iterable[Paper], *, abstracts: bool = False) -> Iterator[str]:
+    """The entries of :func:`to_bibtex`, with or without abstracts."""
     papers = list(papers)
-    return "\n".join(map(_entry, papers, _keys([paper.id for paper in papers])))
+    for paper, key in zip(papers, _keys([paper.id for paper in papers]), strict=True):
+        yield _entry(paper, key, abstracts)
 
 
 def _wrapped(text: str, width: int | None, indent: str = "") -> str:
@@ -225,7 +231,7 @@ def _ascii(text: str) -> str:
     return unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode()
 
 
-def _entry(paper: Paper, key: str) -> str:
+def _entry(paper: Paper, key: str, abstract: bool) -> str:
     venue = paper.venue or ""
     journal = bool(re.search(r"\b(journal|transactions|letters|JMLR|TMLR)\b", venue, re.IGNORECASE))
     kind = ("article" if journal else "inproceedings") if venue else "misc"
@@ -236,6 +242,7 @@ def _entry(paper: Paper, key: str) -> str:
         "year": str(paper.year) if paper.year is not None else "",
         "doi": _verbatim(paper.doi or ""),
         "url": _verbatim(safe_url(paper.url)),
+        "abstract": to_tex(_typeset(paper.abstract)) if abstract else "",
     }
     lines = [f"  {name} = {{{value}}}," for name, value in fields.items() if value.strip("{} ")]
     return "\n".join([f"@{kind}{{{key},", *lines, "}", ""])

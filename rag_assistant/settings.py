@@ -44,6 +44,8 @@ _SLIP, _NEAR = 2, 0.8
 which share at least is the same."""
 _MASK = "********"
 _PATHS = ("index", "corpus", "prompts")
+_PLACES = frozenset({"index", "collection"})
+_COLLECTION = re.compile(r"[^\W_][\w-]{0,63}")
 _SECRET_NAME = re.compile(r"key|token(?!s)|secret|passw|credential", re.IGNORECASE)
 
 
@@ -79,6 +81,9 @@ class Settings(BaseModel):
 
     Attributes:
         index: Folder of the index; ``None`` is the user's data folder, see :attr:`index_path`.
+        collection: Name of a collection of papers, which has an index of its own in the user's data folder, and its own
+            ``rag.toml`` where there is one beside that. ``index`` and ``collection`` exclude each other; the one from
+            the nearer source counts.
         corpus: Files or folders of papers; ``None`` is the bundled corpus. In the environment, separated like
             ``PATH``.
         backend: What writes answers: an installed backend's name or ``package.module:Class``.
@@ -110,6 +115,7 @@ class Settings(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     index: Path | None = None
+    collection: str | None = None
     corpus: tuple[Path, ...] | None = None
     backend: str = Field("extractive", min_length=1)
     embedder: str = Field("minilm", min_length=1)
@@ -158,14 +164,21 @@ class Settings(BaseModel):
         """
         given = cls._by_name(overrides)
         notices = cls._strangers()
-        layers = (
+        layers = [
             (dict.fromkeys(given, "given"), given),
             cls._from_environment(),
             cls._from_file(config),
-        )
+        ]
+        chosen = next((layer for _, layer in layers if layer.keys() & _PLACES), {})
+        if isinstance(name := chosen.get("collection"), str):
+            layers.insert(-1, cls._of_collection(name))
         sources: dict[str, str] = dict.fromkeys(cls._names(), "default")
         values: dict[str, Any] = {}
         for origin, layer in reversed(layers):
+            if layer.keys() & _PLACES:
+                for place in _PLACES & values.keys():
+                    del values[place]
+                    sources[place] = "default"
             values.update(layer)
             sources.update(origin)
         fallback = os.environ.get("OPENAI_API_KEY")
@@ -187,9 +200,10 @@ class Settings(BaseModel):
             SettingsError: A name is unknown, or a value can't be used.
         """
         given = self._by_name(overrides)
-        sources = {**self.sources, **dict.fromkeys(given, "given")}
+        others = dict.fromkeys(_PLACES - given.keys()) if given.keys() & _PLACES else {}
+        sources = {**self.sources, **dict.fromkeys(others, "default"), **dict.fromkeys(given, "given")}
         try:
-            made = type(self)(**{**dict(self), **given})
+            made = type(self)(**{**dict(self), **others, **given})
         except ValidationError as error:
             raise _invalid(error, sources) from None
         made._sources.update(sources)
@@ -211,12 +225,10 @@ class Settings(BaseModel):
 
     @property
     def index_path(self) -> Path:
-        """The index's folder: the one set, or ``index`` in the user's data folder."""
+        """The index's folder: the one set, the collection's, or ``index`` in the user's data folder."""
         if self.index is not None:
             return self.index
-        from platformdirs import user_data_path
-
-        return user_data_path("rag-assistant", appauthor=False) / "index"
+        return (data_folder() if self.collection is None else collection_folder(self.collection)) / "index"
 
     @property
     def server_is_local(self) -> bool:
@@ -266,6 +278,15 @@ class Settings(BaseModel):
         if isinstance(value, str):
             return tuple(part for part in value.split(os.pathsep) if part)
         return (value,) if isinstance(value, Path) else value
+
+    @field_validator("collection", mode="after")
+    @classmethod
+    def _named(cls, value: str | None, info: ValidationInfo) -> str | None:
+        if value is not None and not _COLLECTION.fullmatch(value):
+            raise ValueError("it should be up to 64 letters, digits, hyphens and underscores")
+        if value is not None and info.data.get("index") is not None:
+            raise ValueError("there is an index set too; give one of both")
+        return value
 
     @field_validator("base_url", mode="after")
     @classmethod
@@ -341,16 +362,34 @@ class Settings(BaseModel):
         return {name: f"environment ({_variable(name)})" for name in values}, values
 
     @classmethod
+    def _of_collection(cls, name: str) -> tuple[dict[str, str], dict[str, Any]]:
+        """A collection's own settings.
+
+        Raises:
+            SettingsError: Its file can't be used, or names another place.
+        """
+        if not _COLLECTION.fullmatch(name):
+            return {}, {}  # which the setting's own check refuses
+        path = collection_folder(name) / CONFIG_NAME
+        origin, values = cls._read_file(path, "check the file") if path.is_file() else ({}, {})
+        if place := next((place for place in values if place in _PLACES), None):
+            raise SettingsError(f"{path} can't set {place!r}: it is of one collection.", hint="remove it there")
+        return origin, values
+
+    @classmethod
     def _from_file(cls, config: str | os.PathLike[str] | None) -> tuple[dict[str, str], dict[str, Any]]:
         chosen = config or os.environ.get(_CONFIG_VARIABLE)
         path = Path(chosen).expanduser() if chosen else Path(CONFIG_NAME)
         if not chosen and not path.is_file():
             return {}, {}
+        return cls._read_file(path, f"check the path in --config or {_CONFIG_VARIABLE}" if chosen else "check the file")
+
+    @classmethod
+    def _read_file(cls, path: Path, hint: str) -> tuple[dict[str, str], dict[str, Any]]:
         try:
             values = tomllib.loads(path.read_text(encoding="utf-8-sig"))
         except (OSError, UnicodeDecodeError) as error:
             reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
-            hint = f"check the path in --config or {_CONFIG_VARIABLE}" if chosen else "check the file"
             raise SettingsError(f"The settings file {path} can't be read: {reason}.", hint=hint) from error
         except tomllib.TOMLDecodeError as error:
             raise SettingsError(
@@ -361,6 +400,18 @@ class Settings(BaseModel):
             if name in values:
                 values[name] = _relative_to(path.parent, values[name])
         return dict.fromkeys(values, str(path)), values
+
+
+def data_folder() -> Path:
+    """The user's folder for what this program keeps."""
+    from platformdirs import user_data_path
+
+    return user_data_path("rag-assistant", appauthor=False)
+
+
+def collection_folder(name: str) -> Path:
+    """The folder of a collection: its index in ``index``, its settings in ``rag.toml``."""
+    return data_folder() / "collections" / name
 
 
 def _variable(name: str) -> str:

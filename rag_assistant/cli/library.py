@@ -116,7 +116,7 @@ def papers(
 
 def summary_text(summary: IndexSummary, report: LoadReport, *, dry_run: bool = False) -> str:
     """What an indexing did, or would do, in a few lines."""
-    changes = [_change(verb, ids) for verb, ids in _changes(summary, dry_run).items() if ids]
+    changes = [change_text(verb, ids) for verb, ids in _changes(summary, dry_run).items() if ids]
     told = [_read(report), *(changes or ["nothing to change" if dry_run else "nothing changed"])]
     if dry_run:
         return "\n".join([*told, f"{_count(summary.papers, 'paper')} then"])
@@ -222,15 +222,25 @@ def _indexed(
 
 def _ask_before_dropping(gone: tuple[str, ...], path: Path) -> None:
     """Returns if nothing would go, or it may go."""
-    if not gone:
-        return
-    told = f"The index {path} holds papers that aren't among these; this {_change('would drop', gone)}"
+    if gone:
+        told = f"The index {path} holds papers that aren't among these; this {change_text('would drop', gone)}"
+        others = "--add keeps them, --dry-run tells all that would change"
+        confirmed(told, "Drop them?", "Nothing was changed. --add keeps the papers that are there.", others)
+
+
+def confirmed(told: str, question: str, no: str = "Nothing was changed.", others: str = "") -> None:
+    """Returns if a person at a terminal says yes.
+
+    Raises:
+        InputError: Nobody is there to be asked.
+        typer.Exit: They say no.
+    """
     if not (is_terminal(sys.stdin) and is_terminal(sys.stderr)):
-        raise InputError(f"{told}.", hint="--yes drops them, --add keeps them, --dry-run tells all that would change")
+        raise InputError(f"{told}.", hint=", ".join(filter(None, ("--yes does it without asking", others))))
     say(f"{told}.")
-    print("Drop them? [y/N] ", end="", file=sys.stderr, flush=True)  # noqa: T201 - Typer's would write to stdout too
+    print(f"{question} [y/N] ", end="", file=sys.stderr, flush=True)  # noqa: T201 - Typer's would write to stdout too
     if sys.stdin.readline().strip().lower() not in ("y", "yes"):
-        say("Nothing was changed. --add keeps the papers that are there.")
+        say(no)
         raise typer.Exit(1)
 
 
@@ -269,7 +279,8 @@ def _changes(summary: IndexSummary, dry_run: bool) -> dict[str, tuple[str, ...]]
     }
 
 
-def _change(verb: str, ids: tuple[str, ...]) -> str:
+def change_text(verb: str, ids: tuple[str, ...]) -> str:
+    """What happens to papers, with the first of their ids."""
     more = f" and {len(ids) - _IDS_SHOWN} more" if len(ids) > _IDS_SHOWN else ""
     return f"{verb} {len(ids)}: {', '.join(ids[:_IDS_SHOWN])}{more}"
 

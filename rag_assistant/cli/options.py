@@ -85,6 +85,10 @@ class IndexOptions(EmbedderOptions):
         Path | None,
         typer.Option("--index", metavar="DIR", help="Folder of the index.", show_default="your data folder"),
     ] = None
+    collection: Annotated[
+        str | None,
+        typer.Option("--collection", metavar="NAME", help="A collection of papers, instead.", show_default="none"),
+    ] = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from typing import Any
 from rag_assistant.escapes import without_escapes
 from rag_assistant.loaders.attachments import with_abstract
 from rag_assistant.loaders.base import Form, Problem, display, readable_text
-from rag_assistant.loaders.exports import in_order, papers_of_export
+from rag_assistant.loaders.exports import KEPT, in_order, papers_of_export, restored
 from rag_assistant.loaders.fields import Record
 from rag_assistant.loaders.identity import arxiv_page
 from rag_assistant.types import Paper
@@ -39,13 +39,22 @@ def load_bibtex(path: Path, *, with_files: bool = False) -> Iterator[Paper | Pro
         with_files: Whether a paper without an abstract gets that of a PDF that its entry names, which needs the extra
             ``pdf``.
     """
+    text = yield from readable_text(path)
+    if text is not None:
+        yield from papers_of_bibtex(display(path), text, path.parent if with_files else None)
+
+
+def papers_of_bibtex(file: str, text: str, folder: Path | None = None) -> Iterator[Paper | Problem]:
+    """The papers of such a text.
+
+    Args:
+        file: What problems call it.
+        text: The text.
+        folder: Where PDFs that its entries name are looked for; ``None`` looks for none.
+    """
     from bibtexparser.entrypoint import parse_string
 
     logging.getLogger("bibtexparser").addHandler(logging.NullHandler())
-    text = yield from readable_text(path)
-    if text is None:
-        return
-    file = display(path)
     library = parse_string(without_escapes(text), parse_stack=[])
     strings = _MONTHS | {string.key.lower(): _value(string.value, _MONTHS)[0] for string in library.strings}
     entries: list[Problem | tuple[Any, dict[str, str], str]] = []
@@ -68,9 +77,9 @@ def load_bibtex(path: Path, *, with_files: bool = False) -> Iterator[Paper | Pro
         if uncut:
             yield Problem(file, entry.start_line + 1, uncut, "a comma is missing behind this field", note=True)
         record = _record(file, entry, fields, book)
-        for item in papers_of_export(record, tex=True):
-            if with_files and isinstance(item, Paper) and not item.abstract and "file" in fields:
-                yield from with_abstract(item, record.line, file, fields["file"], path.parent)
+        for item in restored(papers_of_export(record, tex=True), fields.get(KEPT), record):
+            if folder is not None and isinstance(item, Paper) and not item.abstract and "file" in fields:
+                yield from with_abstract(item, record.line, file, fields["file"], folder)
             else:
                 yield item
     if not entries:

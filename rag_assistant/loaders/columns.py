@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from rag_assistant.loaders.base import Problem
-from rag_assistant.loaders.exports import in_order, names_in_order, papers_of_export
+from rag_assistant.loaders.exports import KEPT, in_order, names_in_order, papers_of_export, restored
 from rag_assistant.loaders.fields import Record
 from rag_assistant.loaders.identity import arxiv_page, pubmed_page
 from rag_assistant.types import Paper
@@ -28,6 +28,7 @@ _NAMES = {
     "doi": "doi itemdoi articledoi di do",
     "arxiv": "arxivid arxiv eprint",
     "pmid": "pmid pubmedid pm",
+    KEPT: "ragassistant",
 }
 _ALIASES = {field: tuple(names.split()) for field, names in _NAMES.items()}
 _KNOWN = frozenset(name for names in _ALIASES.values() for name in names)
@@ -80,7 +81,9 @@ def papers_of_rows(
     for line, cells in iterator:
         if any(cell.strip() for cell in cells):
             found = True
-            yield from papers_of_export(_record(file, line, cells, places))
+            record = _record(file, line, cells, places)
+            kept = next((cells[at] for at in places.get(KEPT, ()) if at < len(cells)), None)
+            yield from restored(papers_of_export(record), kept, record)
     if not found:
         yield Problem(file, header[0], "", "holds no row below its header")
 

@@ -7,9 +7,11 @@ stands.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
+from dataclasses import fields, replace
+from typing import Any
 from urllib.parse import unquote
 
 from rag_assistant.escapes import without_escapes
@@ -20,6 +22,8 @@ from rag_assistant.loaders.markup import plain
 from rag_assistant.tex import from_tex
 from rag_assistant.types import Paper
 
+KEPT = "rag-assistant"
+"""The field in which this program's own exports keep what the format's other fields can't, as JSON."""
 _HEADING = re.compile(r"\W{0,3}abstract(?:\s*[:.\u2014\u2013]\s*|\s+-\s+|\s*\n\s*|(?-i:(?=[A-Z][a-z])))", re.IGNORECASE)
 _HEADING_IN_CAPITALS = re.compile(r"ABSTRACT\s+(?=[A-Z0-9])")
 _NONE = re.compile(
@@ -73,6 +77,45 @@ def papers_of_export(record: Record, *, tex: bool = False) -> Iterator[Paper | P
             links=tuple(links.items()),
         )
     )
+
+
+def fields_of(paper: Paper) -> dict[str, Any]:
+    """What a record of the paper has, under the names of :class:`Record`, as plain JSON types."""
+    names = ("id", "title", "abstract", "authors", "year", "venue", "url", "doi", "links")
+    own = {name: value for name, value in paper.to_dict().items() if name in names}
+    return own | ({"title": None} if paper.title_derived else {})
+
+
+def restored(read: Iterable[Paper | Problem], kept: str | None, record: Record) -> Iterator[Paper | Problem]:
+    """What was read, with the fields in their place that were kept besides; see :data:`KEPT`.
+
+    Args:
+        read: The paper of the record, and notes.
+        kept: The text of that field, which may be percent-encoded.
+        record: Where it stands.
+    """
+    besides = _kept_fields(kept)
+    if not besides:
+        yield from read
+        return
+    found = list(read)
+    plain = next((fields_of(one) for one in found if isinstance(one, Paper)), {})
+    yield from (one for one in found if isinstance(one, Problem) and one.note and one.field not in besides)
+    whole = plain | besides
+    links = whole.pop("links", None)
+    pairs = tuple(links.items()) if isinstance(links, dict) else ()
+    yield from papers_from(Record(record.file, record.line, links=pairs, **whole))
+
+
+def _kept_fields(kept: str | None) -> dict[str, Any]:
+    if not kept:
+        return {}
+    try:
+        found = json.loads(kept if kept.lstrip().startswith("{") else unquote(kept))
+    except (ValueError, RecursionError):
+        return {}
+    known = {field.name for field in fields(Record)} - {"file", "line", "lines"}
+    return {name: value for name, value in found.items() if name in known} if isinstance(found, dict) else {}
 
 
 def names_in_order(names: Iterable[str]) -> list[str]:
