@@ -71,7 +71,7 @@ _PIECE = re.compile(
 
 _SOURCE = re.compile(
     r"""\\(?P<escaped>[&%$#_{} ])
-      | (?P<open>\{)? \\(?P<accent>[`'^"~=.]|[uvHcdkbr](?![A-Za-z]))
+      | (?P<open>(?<!\\[uvHcdkbr`'^"~=.])\{)? \\(?P<accent>[`'^"~=.]|[uvHcdkbr](?![A-Za-z]))
         \s*(?P<brace>\{)?(?:\\(?=[ij]\b))?(?P<letter>[^\W\d_][\u0300-\u036f]*)(?(brace)\}) (?(open)\})
       | \\(?:emph|uppercase|ensuremath|text(?:bf|it|rm|sc|sf|sl|tt|up|normal)|url|href\{[^{}]*\})
         \s*\{(?P<inner>(?:[^{}\\]|\\.)*)\}
