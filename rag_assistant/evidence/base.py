@@ -42,12 +42,14 @@ class EvidenceSentence:
         cosine: Of the sentence's vector and the question's, in [-1, 1].
         matches: For each :class:`QuestionWord` how closely the sentence matches it, in [0, 1].
         orders: Whether it tells a reader or a machine what to do, and so is no evidence.
+        sides: For each side of a comparison how likely it tells of that, in [0, 1]; empty where no reader judged.
     """
 
     passage: Passage
     cosine: float
     matches: tuple[float, ...]
     orders: bool = False
+    sides: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
