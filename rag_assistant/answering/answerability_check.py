@@ -3,6 +3,12 @@
 Statements may each be true to their quotes and yet answer another question than the one asked: models seldom refuse a
 near miss. The gate that decides for answers without a model decides here after the model wrote, where it can: on papers
 that match the question by its words. A question in other words or in another language is the model's to answer.
+
+The reader isn't asked whether a statement answers, as if it were an abstract: between 21 right answers and 21 that
+are beside the point, written on the bundled papers, its AUROC is 0.61, and 0.68 with the abstract before the
+statement. What it makes of the sentence that has most of an answer's words says more, but unevenly: below the least
+of a right answer of one half lie 1 of 10 and 6 of 11 beside the point, and 0 of 10 and 1 of 10 right ones, of the
+other.
 """
 
 from __future__ import annotations
