@@ -3,6 +3,9 @@
 Each statement may be true to its quotes and the answer still miss the question: models seldom refuse a near miss. The
 gate that decides about answers without a model decides here once the model has written, where it can: on papers that
 match the words of the question. A question in other words, or in another language, is left to the model.
+
+The reader isn't asked whether a statement answers, as if it were an abstract: between 21 right answers and 21 that are
+beside the point, written about the bundled papers, its AUROC is 0.61, and 0.68 with the abstract before the statement.
 """
 
 from __future__ import annotations

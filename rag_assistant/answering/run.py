@@ -20,7 +20,15 @@ from rag_assistant.answering.listing import Listing
 from rag_assistant.answering.prechecks import precheck
 from rag_assistant.answering.record import AnswerRecord
 from rag_assistant.answering.rewriting import needs_model, rewording
-from rag_assistant.answering.searching import answerable_halves, excluding, fitting, form_of, search, with_each_subject
+from rag_assistant.answering.searching import (
+    answerable_halves,
+    excluding,
+    fitting,
+    form_of,
+    read_for_sides,
+    search,
+    with_each_subject,
+)
 from rag_assistant.answering.streamed_text import StreamedText
 from rag_assistant.answering.writing import Attempt, Writers
 from rag_assistant.checks.base import Check
@@ -195,7 +203,7 @@ class QuestionRun:
             evidence = search(self.retriever, form, rewritten, self.k, filters)
             if self._model is not None:
                 evidence = with_each_subject(self.retriever, form, rewritten, evidence, filters)
-            evidence = without_instructions(evidence, form.text)
+            evidence = without_instructions(read_for_sides(self.retriever, form, evidence), form.text)
         self._record.evidences.append(evidence)
         evidence = without_opposites(evidence, form.text)
         if form.kind not in ("bibliography", "empty") and evidence.papers:

@@ -12,6 +12,7 @@ from rag_assistant.evidence.comparison_subjects import names_subject, subjects_o
 from rag_assistant.questions.content import BIBLIOGRAPHY_WORDS, is_content
 from rag_assistant.questions.form import MAX_QUESTION, QuestionForm, analyse, halves, list_on
 from rag_assistant.questions.records import RecordQuery
+from rag_assistant.retrieval.reading import read_by_sides
 from rag_assistant.retrieval.retriever import Query, Retriever
 from rag_assistant.types import Filters, Turn
 from rag_assistant.writers.bibliography import fitting_papers
@@ -116,7 +117,7 @@ def with_each_subject(
     for subject in subjects_of(form, evidence.words):
         if any(names_subject(evidence.words, paper, subject) for paper in evidence.papers):
             continue
-        text = " ".join(evidence.words[at].text for at in subject)
+        text = " ".join(evidence.words[at].text for at in subject.words)
         found += (paper.hit.paper.id for paper in retriever.retrieve(Query(text), k=1, filters=filters).papers)
     if not found:
         return evidence
@@ -125,6 +126,24 @@ def with_each_subject(
     last = len(evidence.papers)
     ranked = (replace(paper, hit=replace(paper.hit, rank=last + paper.hit.rank)) for paper in more)
     return replace(evidence, papers=(*evidence.papers, *ranked))
+
+
+def read_for_sides(retriever: Retriever, form: QuestionForm, evidence: QuestionEvidence) -> QuestionEvidence:
+    """The evidence of a question that names several things, with what the reader says about each of them in the papers
+    that name one."""
+    subjects = subjects_of(form, evidence.words)
+    naming = [
+        place
+        for place, paper in enumerate(evidence.papers)
+        if paper.reading is not None and any(names_subject(evidence.words, paper, subject) for subject in subjects)
+    ]
+    if retriever.reader is None or not naming:
+        return evidence
+    papers = list(evidence.papers)
+    names = [subject.name for subject in subjects]
+    for place, paper in zip(naming, read_by_sides(retriever.reader, names, [papers[at] for at in naming]), strict=True):
+        papers[place] = paper
+    return replace(evidence, papers=tuple(papers))
 
 
 def query_of(rewritten: RewrittenQuestion) -> Query:

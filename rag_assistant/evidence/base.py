@@ -42,12 +42,14 @@ class EvidenceSentence:
         cosine: The cosine of the sentence's vector and the question's, in [-1, 1].
         matches: How closely the sentence matches each :class:`QuestionWord`, in [0, 1].
         orders: Whether it is an injected instruction to a reader or a machine, and so no evidence.
+        sides: For each subject of a comparison how likely the sentence is about it, in [0, 1]; empty without a reader.
     """
 
     passage: Passage
     cosine: float
     matches: tuple[float, ...]
     orders: bool = False
+    sides: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

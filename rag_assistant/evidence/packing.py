@@ -70,7 +70,10 @@ def _by_use(form: QuestionForm, evidence: QuestionEvidence) -> list[tuple[int, i
 def _kept(evidence: QuestionEvidence, chosen: set[tuple[int, int]]) -> QuestionEvidence:
     papers = []
     for place, paper in enumerate(evidence.papers):
-        sentences = tuple(s for index, s in enumerate(paper.sentences) if (place, index) in chosen)
-        if sentences:
-            papers.append(replace(paper, sentences=sentences))
+        kept = [index for index in range(len(paper.sentences)) if (place, index) in chosen]
+        if kept:
+            reading = paper.reading and replace(
+                paper.reading, sentences=tuple(paper.reading.sentences[index] for index in kept)
+            )
+            papers.append(replace(paper, sentences=tuple(paper.sentences[i] for i in kept), reading=reading))
     return replace(evidence, papers=tuple(papers))

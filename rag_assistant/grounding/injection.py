@@ -75,7 +75,8 @@ def _repeats(text: str, question: str) -> bool:
 
 
 def _silenced(sentence: EvidenceSentence) -> EvidenceSentence:
-    return replace(sentence, cosine=0.0, matches=tuple(0.0 for _ in sentence.matches), orders=True)
+    nothing = tuple(0.0 for _ in sentence.matches), tuple(0.0 for _ in sentence.sides)
+    return replace(sentence, cosine=0.0, matches=nothing[0], sides=nothing[1], orders=True)
 
 
 @lru_cache(maxsize=8192)

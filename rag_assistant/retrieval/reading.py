@@ -51,6 +51,21 @@ def read(reader: Reader, question: str, papers: Sequence[PaperEvidence]) -> list
     return [replace(paper, reading=readings[at]) for at, paper in enumerate(papers)]
 
 
+def read_by_sides(reader: Reader, sides: Sequence[str], papers: Sequence[PaperEvidence]) -> list[PaperEvidence]:
+    """The papers, each sentence with how likely it tells of each side of a comparison, asked for by itself."""
+    asked = [[each.reading.sentences for each in read(reader, side, papers) if each.reading] for side in sides]
+    return [
+        replace(
+            paper,
+            sentences=tuple(
+                replace(sentence, sides=tuple(chances))
+                for sentence, *chances in zip(paper.sentences, *readings, strict=True)
+            ),
+        )
+        for paper, *readings in zip(papers, *asked, strict=True)
+    ]
+
+
 def read_and_ranked(
     reader: Reader, question: str, papers: Sequence[PaperEvidence], k: int
 ) -> tuple[PaperEvidence, ...]:
