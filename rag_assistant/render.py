@@ -105,12 +105,17 @@ def closest_text(closest: Excerpt) -> str:
     return f"{CLOSEST} (“{one_line(closest.paper.title)}”): “{one_line(closest.quote.text)}”"
 
 
+def unnamed_citations(answer: Answer) -> tuple[Citation, ...]:
+    """The citations of an answer whose text doesn't name their paper by title."""
+    return tuple(citation for citation in answer.citations if citation.paper.title not in answer.text)
+
+
 def unnamed_nearest(answer: Answer) -> tuple[Paper, ...]:
     """The nearest papers of a refusal, unless its text names them all by title already."""
     return () if all(paper.title in answer.text for paper in answer.nearest) else answer.nearest
 
 
-def source_text(citation: Citation, *, width: int | None = None) -> str:
+def source_text(citation: Citation, *, width: int | None = None, quotes: bool = True) -> str:
     """One numbered source: title, authors and venue, link, and each quote in quotation marks."""
     paper = citation.paper
     head = f"[{citation.number}] "
@@ -119,7 +124,8 @@ def source_text(citation: Citation, *, width: int | None = None) -> str:
     lines = [head + one_line(paper.title) + (f". {by}" if by else "")]
     if safe_url(paper.url):
         lines.append(f"{indent}{paper.url}")
-    lines += [f"{indent}“{one_line(quote.text)}”" for quote in citation.quotes]
+    if quotes:
+        lines += [f"{indent}“{one_line(quote.text)}”" for quote in citation.quotes]
     return "\n".join(_wrapped(line, width, indent) for line in lines)
 
 

@@ -344,10 +344,13 @@ class Settings(BaseModel):
             SettingsError: One is a setting of this program, misspelt.
         """
         known = (*map(_variable, cls._names()), *_OTHER_VARIABLES)
-        found = [name for name in sorted(os.environ) if name.upper().startswith(_PREFIX) and name.upper() not in known]
+        found = [name for name in sorted(os.environ) if name.upper().startswith(_PREFIX) and name not in known]
         for name in found:
             if any(_is_slip(name.upper().removeprefix(_PREFIX), one.removeprefix(_PREFIX)) for one in known):
-                _check_known(name.upper(), known, f"The environment variable {name} is no setting", verb="unset it")
+                close = get_close_matches(name.upper(), known, n=1)
+                raise SettingsError(
+                    f"The environment variable {name} is no setting.", hint=f"did you mean {close[0]}? or unset it"
+                )
         if not found:
             return ()
         named = (
@@ -357,7 +360,7 @@ class Settings(BaseModel):
 
     @classmethod
     def _from_environment(cls) -> tuple[dict[str, str], dict[str, Any]]:
-        variables = {name.upper(): value for name, value in os.environ.items() if value}
+        variables = {name: value for name, value in os.environ.items() if value}
         values = {name: variables[_variable(name)] for name in cls._names() if _variable(name) in variables}
         return {name: f"environment ({_variable(name)})" for name in values}, values
 

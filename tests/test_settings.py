@@ -355,3 +355,11 @@ def test_any_keywords_give_settings_or_one_settings_error(given_values: dict[str
 
 def _key(loaded: Settings) -> str | None:
     return loaded.api_key.get_secret_value() if loaded.api_key else None
+
+
+@pytest.mark.parametrize("name", ["RAG_MODEl", "rag_backend", "RAG_MODLE", "Rag_K"])
+def test_a_variable_that_is_nearly_a_setting_is_an_error(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.setenv(name, "x")
+    with pytest.raises(SettingsError, match=f"{name} is no setting") as caught:
+        Settings.load()
+    assert "did you mean RAG_" in caught.value.hint

@@ -16,7 +16,7 @@ from rag_assistant.cli.command import command
 from rag_assistant.cli.session import drained, opened, watched
 from rag_assistant.cli.state import State, emit, emit_json, is_terminal, say
 from rag_assistant.errors import InputError, RagError
-from rag_assistant.render import annotated, source_text, to_text
+from rag_assistant.render import annotated, source_text, to_text, unnamed_citations
 
 if TYPE_CHECKING:
     from rag_assistant.assistant import Assistant
@@ -148,7 +148,8 @@ class Conversation:
         elif answer.nearest:
             emit(to_text(answer), end="\n")
         else:
-            emit(annotated(answer), end="\n\n")
+            sources = [source_text(citation, quotes=False) for citation in unnamed_citations(answer)]
+            emit("\n".join([annotated(answer), *sources]), end="\n\n")
 
     def _sources(self) -> None:
         if self._last is None or not self._last.citations:

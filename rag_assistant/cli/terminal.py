@@ -27,6 +27,7 @@ from rag_assistant.render import (
     one_line,
     safe_url,
     statement_note,
+    unnamed_citations,
     unnamed_nearest,
     verdict_line,
 )
@@ -143,7 +144,7 @@ def show_in_short(answer: Answer) -> None:
     """Shows an answer, the cited papers that its text doesn't name, without quotes, and a blank line."""
     screen = console()
     screen.print(_body(answer))
-    unnamed = [citation for citation in answer.citations if citation.paper.title not in answer.text]
+    unnamed = unnamed_citations(answer)
     if unnamed:
         screen.print()
     for citation in unnamed:

@@ -87,6 +87,8 @@ def open_index(
         if not repair:
             if found is None:
                 raise missing(opening.folder.path)
+            if found.source != "bundled":
+                opening.papers_for(found)  # what can't be mended has another remedy
             why = problem or "its file CURRENT is lost"
             raise IndexDamaged(f"The index {opening.folder.path} needs mending: {why}.", hint=_REPAIR)
         opening.papers_for(found)  # what can't be mended is said before anything is written or waited for
@@ -175,7 +177,7 @@ class _Opening:
             raise
 
     def _searched_exactly(self, found: Found | None, problem: str, cache: VectorCache) -> OpenIndex:
-        notice = f"The index {self.folder.path} can't be written; searching exactly over its vectors, without its store"
+        notice = f"The index {self.folder.path} can't be written, so every vector is compared, without its database"
         if found is not None and not problem:
             self.notices.append(f"{notice}.")
             return self._opened(found, cache, None)

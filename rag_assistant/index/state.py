@@ -96,7 +96,7 @@ def _inspect_all(folder: IndexFolder, current: Current | None, embedder: Embedde
         if found.papers is not None:
             return found
     source = current.source if current else "paths"
-    return Found("", folder.path, source, None, None, "the files of its current generation are missing", True)
+    return Found("", folder.path, source, None, None, "nothing of its current generation can be read", True)
 
 
 def _inspect(folder: IndexFolder, name: str, source: str, embedder: Embedder | None, *, unnamed: bool = False) -> Found:

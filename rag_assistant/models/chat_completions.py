@@ -245,7 +245,7 @@ class _Incoming:
     """
 
     def __init__(self, backend: ChatCompletions) -> None:
-        self._server = backend.server
+        self._server, self._key = backend.server, backend.key
         self._patience = backend.options.timeout
         self._reader = backend.replies()
         self._events = EventReader()
@@ -290,7 +290,7 @@ class _Incoming:
         if not self._read and self._events.page:
             raise not_a_stream(self._server, "a web page")
         if not self._read and self._events.unread:
-            raise not_json(self._server)
+            raise not_json(self._server, self._events.words, self._key)
 
     def _end(self) -> Iterator[Delta]:
         if not self._finished:

@@ -88,7 +88,9 @@ def typed_errors(server: str, model: str, key_variable: str, key: str = "") -> I
 
 def out_of_time(server: str) -> BackendError:
     """Nothing arrived within the timeout."""
-    return BackendTimeout(f"{server} didn't answer in time.", hint="ask again, or choose a smaller model")
+    return BackendTimeout(
+        f"{server} didn't answer in time.", hint="wait longer with --timeout SECONDS, or choose a smaller model"
+    )
 
 
 def provider_error(error: Exception, server: str, model: str, key_variable: str, key: str = "") -> BackendError:
@@ -221,10 +223,11 @@ def not_a_stream(server: str, kind: str) -> BackendError:
     )
 
 
-def not_json(server: str) -> BackendError:
-    """The reply, or a part of it, can't be read."""
+def not_json(server: str, words: str = "", key: str = "") -> BackendError:
+    """The reply, or a part of it, can't be read; it begins with these words."""
     return BackendProtocolError(
-        f"{server} sent something that is not JSON.", hint="check that base_url is an OpenAI-compatible address"
+        _with_reason(f"{server} sent something that is not JSON", _hidden(key, words)),
+        hint="look at its log, or check that base_url is an OpenAI-compatible address",
     )
 
 

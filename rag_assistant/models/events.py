@@ -23,6 +23,7 @@ _LENGTHS = ("length", "max_tokens", "max_output_tokens", "model_length")
 _FAILURES = ("abort", "aborted", "cancelled", "canceled", "failed", "timeout", "insufficient_system_resource")
 _DEPTH = 6
 _MOST = 10**9
+_MOST_WORDS = 1000
 """A number of tokens or dollars above this is ignored."""
 
 
@@ -50,10 +51,12 @@ class EventReader:
         framed: Whether this is a stream of events rather than plain JSON.
         page: Whether it is a web page.
         unread: Whether a part of it couldn't be read.
+        words: The first words of such a part, which may be an error's.
     """
 
     def __init__(self) -> None:
         self.done = self.framed = self.page = self.unread = False
+        self.words = ""
         self._rest = bytearray()
         self._pending: list[str] = []
         self._size = 0
@@ -109,6 +112,7 @@ class EventReader:
             if read is None and not self._error:
                 self.unread = True
                 self.page = text.lstrip().startswith("<")
+                self.words = self.words or ("" if self.page else text[:_MOST_WORDS])
                 yield None
             else:
                 yield from self._read(text if read is None else read)

@@ -117,7 +117,7 @@ def test_the_request_is_what_the_protocol_says(make: Make, server: Script, promp
         assert "[1.s1] " in body["messages"][1]["content"]
 
 
-OF_THE_LLM = ("text/html", "text/event-stream")
+OF_THE_LLM = ("text/html", "text/event-stream", "text/plain")
 """What LlamaIndex's classes make of a reply that is no reply is their affair; it has to be told all the same."""
 
 ERROR = '{"error": {"message": "MESSAGE", "type": "x", "code": "CODE"}}'
@@ -151,6 +151,7 @@ ERROR = '{"error": {"message": "MESSAGE", "type": "x", "code": "CODE"}}'
         (Reply(raw="data: {not json\n\n", kind="text/event-stream"), e.BackendProtocolError, "not JSON"),
         (Reply(raw="data: [1, 2]\n\n", kind="text/event-stream"), e.BackendProtocolError, "empty"),
         (Reply(raw="hello", kind="text/plain"), e.BackendProtocolError, "sent"),
+        (Reply(raw="Error: model is overloaded", kind="text/plain"), e.BackendProtocolError, "model is overloaded"),
         (Reply(("Some ",), finish="content_filter"), e.BackendFiltered, "filter"),
         (Reply(("slow ", "slow "), pause=0.6), e.BackendTimeout, "in time"),
     ],

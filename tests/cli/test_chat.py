@@ -38,8 +38,8 @@ def test_a_conversation_in_a_pipe(rag: Run) -> None:
 def test_commands(rag: Run) -> None:
     done = rag("chat", stdin=f"/sources\n{DPO}\n/sources\n/new\n/sources\n/help\n/sorces\n\n/quit\nnever asked\n")
     assert done.code == 0
-    assert done.out.count("[1] Reward Model Learning vs. Direct Policy Optimization") == 1
-    assert "“" in done.out
+    assert done.out.count("[1] Reward Model Learning vs. Direct Policy Optimization") == 2  # under the answer, /sources
+    assert done.out.count("“") == 1
     assert done.err.count("There is no answer with sources yet.") == 2
     assert "A new conversation." in done.err
     assert "/quit" in done.err

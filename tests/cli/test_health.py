@@ -202,3 +202,17 @@ def test_a_damaged_index_is_found_and_repaired(rag_alone: Run, tmp_path: Path) -
     assert mended.code == 0, mended.out
     assert "19 papers" in _check(mended.json, "index")["detail"]
     assert rag_alone("doctor").code == 0
+
+
+def test_an_index_of_which_nothing_can_be_read_is_to_be_made_again_from_files(rag_alone: Run, tmp_path: Path) -> None:
+    papers = tmp_path / "papers.jsonl"
+    papers.write_text('{"id": "a", "title": "On ants", "abstract": "Ants work."}\n')
+    assert rag_alone("index", papers).code == 0
+    for path in (tmp_path / "index").rglob("*"):
+        if path.is_file():
+            path.write_bytes(b"\x00garbage")
+    found = _check(rag_alone("doctor", "--json").json, "index")
+    assert found["status"] == "bad"
+    assert "rag-assistant index PATH" in found["hint"]
+    assert rag_alone("index", papers).code == 0
+    assert rag_alone("doctor").code == 0

@@ -245,7 +245,7 @@ def test_a_read_only_index_is_searched_exactly(read_only: Path, embedder: Hashin
     _forbid(read_only)
     embedder.calls.clear()
     with open_index(read_only, embedder) as index:
-        assert "can't be written; searching exactly" in index.notices[0]
+        assert "can't be written, so every vector is compared" in index.notices[0]
         assert _finds(index, embedder, "paper5")
         assert len(index.encoded_texts(["paper5"])["paper5"][1]) == 3
         assert index.is_current()
