@@ -6,6 +6,7 @@ A value comes from the first of: a keyword (the command line's flags are keyword
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import tomllib
@@ -27,6 +28,7 @@ from pydantic import (
     ValidationError,
     ValidationInfo,
     field_validator,
+    model_validator,
 )
 
 from rag_assistant.errors import SettingsError
@@ -44,6 +46,9 @@ _SLIP, _NEAR = 2, 0.8
 which share at least is the same."""
 _MASK = "********"
 _PATHS = ("index", "corpus", "prompts")
+_PLACES = ("index", "chroma_url")
+"""Where an index is: one of them."""
+_USER_INFO = re.compile(r"(?<=//)[^/@]*(?=@)")
 _SECRET_NAME = re.compile(r"key|token(?!s)|secret|passw|credential", re.IGNORECASE)
 
 
@@ -98,6 +103,10 @@ class Settings(BaseModel):
             else it is withheld and kept as a draft.
         lock_timeout: How many seconds to wait for another process that writes the index; ``None`` waits as long as it
             takes.
+        chroma_url: A Chroma server that holds the index, ``http://HOST:PORT`` or ``https://HOST``; ``None`` is a
+            folder. It and ``index`` exclude each other: what is given more closely counts.
+        chroma_tenant, chroma_database: Where on that server.
+        chroma_token: From ``RAG_CHROMA_TOKEN``; sent to that server only.
         prompts: Folder of own prompts for models; one that isn't there is the bundled one.
         reader: What judges whether an abstract answers: ``trained``, an installed reader's name,
             ``package.module:Class``, or ``none``, which judges nothing.
@@ -126,6 +135,10 @@ class Settings(BaseModel):
     length: Length = "normal"
     trust_model: bool = False
     lock_timeout: float | None = Field(None, ge=0, allow_inf_nan=False)
+    chroma_url: str | None = None
+    chroma_tenant: str = Field("default_tenant", min_length=1)
+    chroma_database: str = Field("default_database", min_length=1)
+    chroma_token: SecretStr | None = None
     prompts: Path | None = None
     reader: str = Field("trained", min_length=1)
     rerank: str | None = None
@@ -166,8 +179,10 @@ class Settings(BaseModel):
         sources: dict[str, str] = dict.fromkeys(cls._names(), "default")
         values: dict[str, Any] = {}
         for origin, layer in reversed(layers):
+            _displace(values, layer)
             values.update(layer)
             sources.update(origin)
+        sources |= {name: "default" for name in _PLACES if name not in values}
         fallback = os.environ.get("OPENAI_API_KEY")
         if fallback and "api_key" not in values and values.get("base_url") is None:
             values["api_key"] = fallback
@@ -188,8 +203,10 @@ class Settings(BaseModel):
         """
         given = self._by_name(overrides)
         sources = {**self.sources, **dict.fromkeys(given, "given")}
+        values = dict(self)
+        _displace(values, given)
         try:
-            made = type(self)(**{**dict(self), **given})
+            made = type(self)(**{**values, **given})
         except ValidationError as error:
             raise _invalid(error, sources) from None
         made._sources.update(sources)
@@ -211,21 +228,22 @@ class Settings(BaseModel):
 
     @property
     def index_path(self) -> Path:
-        """The index's folder: the one set, or ``index`` in the user's data folder."""
+        """The index's folder: the one set, or ``index`` in the user's data folder; of an index on a Chroma server, the
+        folder there for this machine's copy."""
         if self.index is not None:
             return self.index
         from platformdirs import user_data_path
 
-        return user_data_path("rag-assistant", appauthor=False) / "index"
+        data = user_data_path("rag-assistant", appauthor=False)
+        if self.chroma_url is None:
+            return data / "index"
+        place = "\n".join((self.chroma_url, self.chroma_tenant, self.chroma_database))
+        return data / "servers" / hashlib.sha256(place.encode()).hexdigest()[:16]
 
     @property
     def server_is_local(self) -> bool:
         """Whether ``base_url`` is an address of this machine."""
-        host = urlsplit(self.base_url or "").hostname or ""
-        try:
-            return host == "localhost" or ip_address(host).is_loopback
-        except ValueError:
-            return False
+        return is_local(self.base_url or "")
 
     @property
     def unused_key(self) -> str:
@@ -240,10 +258,9 @@ class Settings(BaseModel):
         """The settings by their own names, as plain JSON types, with secrets, also those inside an address, replaced by
         asterisks."""
         plain = _flat(self.model_dump(mode="json"))
-        if self.api_key is not None:
-            plain["api_key"] = _MASK
+        plain |= {name: _MASK for name, value in self if isinstance(value, SecretStr)}
         if self.base_url is not None:
-            plain["base_url"] = re.sub(r"(?<=//)[^/@]*(?=@)", _MASK, self.base_url)
+            plain["base_url"] = _USER_INFO.sub(_MASK, self.base_url)
         return plain
 
     @field_validator(*_TABLES, mode="before")
@@ -273,6 +290,35 @@ class Settings(BaseModel):
         if value is not None and not re.match(r"https?://[^\s/]+[^\s]*$", value):
             raise ValueError("it should be an address that starts with http:// or https://")
         return value
+
+    @field_validator("chroma_url", mode="after")
+    @classmethod
+    def _server(cls, value: str | None) -> str | None:
+        if value is None:
+            return None
+        try:
+            parts = urlsplit(value)
+            plain = (parts.scheme, parts.netloc, parts.path.rstrip("/"), "", "") == (*parts[:2], "", "", "")
+            port = parts.port or (443 if parts.scheme == "https" else 8000)
+        except ValueError:
+            plain = False
+        if not plain or parts.scheme not in ("http", "https") or not parts.hostname or "@" in value:
+            raise ValueError("it should be http://HOST:PORT or https://HOST:PORT, and nothing more")
+        host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
+        return f"{parts.scheme}://{host}:{port}"
+
+    @field_validator("chroma_token", mode="after")
+    @classmethod
+    def _header(cls, value: SecretStr | None) -> SecretStr | None:
+        if value is not None and not re.fullmatch(r"[!-~]+", value.get_secret_value()):
+            raise ValueError("it should be of ASCII letters, digits and punctuation")
+        return value
+
+    @model_validator(mode="after")
+    def _one_place(self) -> Self:
+        if self.index is not None and self.chroma_url is not None:
+            raise ValueError("the index is either in a folder (index) or on a server (chroma_url): leave one out")
+        return self
 
     @field_validator("index", "corpus", "prompts", mode="after")
     @classmethod
@@ -363,6 +409,22 @@ class Settings(BaseModel):
         return dict.fromkeys(values, str(path)), values
 
 
+def is_local(url: str) -> bool:
+    """Whether a server's address is one of this machine."""
+    host = urlsplit(url).hostname or ""
+    try:
+        return host == "localhost" or ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _displace(values: dict[str, Any], closer: Mapping[str, Any]) -> None:
+    """Forgets the one place of an index where the other is given more closely."""
+    for given, other in (_PLACES, _PLACES[::-1]):
+        if given in closer:
+            values.pop(other, None)
+
+
 def _variable(name: str) -> str:
     return f"{_PREFIX}{name}".upper()
 
@@ -394,7 +456,7 @@ def _check_known(name: str, known: tuple[str, ...], what: str, *, origin: str = 
     if origin and _SECRET_NAME.search(name):
         raise SettingsError(
             f"The secret {name!r} can't be taken from {origin}: secrets are read from the environment only.",
-            hint="set RAG_API_KEY or OPENAI_API_KEY instead, and change the key if others could read it",
+            hint="set RAG_API_KEY, OPENAI_API_KEY or RAG_CHROMA_TOKEN instead, and change it if others could read it",
         )
     close = get_close_matches(name, known, n=1, cutoff=0.5)
     nearest = f"did you mean {close[0]}? " if close else ""
@@ -404,10 +466,12 @@ def _check_known(name: str, known: tuple[str, ...], what: str, *, origin: str = 
 def _invalid(error: ValidationError, sources: Mapping[str, str]) -> SettingsError:
     """One sentence for the first field that is wrong; a secret's value is never repeated."""
     first = error.errors(include_url=False)[0]
+    reason = first["msg"].removeprefix("Value error, ")
+    if not first["loc"]:
+        return SettingsError(f"The settings can't be used together: {reason}.", hint="see: rag-assistant config")
     name = str(first["loc"][len(first["loc"]) > 1 and first["loc"][0] in _TABLES])
     source = sources.get(name, "given")
-    value = "" if _SECRET_NAME.search(name) else f" to {first['input']!r}"
-    reason = first["msg"].removeprefix("Value error, ")
+    value = "" if _SECRET_NAME.search(name) else f" to {_USER_INFO.sub(_MASK, repr(first['input']))}"
     return SettingsError(
         f"The setting {name!r} can't be set{value}: {reason[:1].lower()}{reason[1:]}.",
         hint="give another value" if source == "given" else f"it comes from: {source}",

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from rag_assistant.answering.snapshots import Snapshots
 from rag_assistant.embedders.base import Embedder
 from rag_assistant.index.build import IndexSummary, build_index, preview, remove
+from rag_assistant.index.server import server_of
 from rag_assistant.loaders import LoadReport, OnProgress, load_papers
 from rag_assistant.types import Filters, Paper
 
@@ -38,7 +39,10 @@ class Library:
     def preview(self, paths: PathLike | Sequence[PathLike], *, add: bool = False) -> IndexSummary:
         """What :meth:`index` would do, without doing it."""
         report = load_papers(_as_list(paths), progress=self._progress)
-        return _with_problems(preview(self._settings.index_path, report.papers, self._embedder, add=add), report)
+        summary = preview(
+            self._settings.index_path, report.papers, self._embedder, add=add, server=server_of(self._settings)
+        )
+        return _with_problems(summary, report)
 
     def index(self, paths: PathLike | Sequence[PathLike], *, add: bool = False) -> IndexSummary:
         """Makes the index hold exactly the papers of these files and folders; with ``add``, these besides its own."""
@@ -50,6 +54,7 @@ class Library:
             add=add,
             progress=self._progress,
             lock_timeout=self._settings.lock_timeout,
+            server=server_of(self._settings),
         )
         return _with_problems(summary, report)
 
@@ -69,6 +74,7 @@ class Library:
             self._embedder,
             progress=self._progress,
             lock_timeout=self._settings.lock_timeout,
+            server=server_of(self._settings),
         )
 
 

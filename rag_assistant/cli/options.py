@@ -85,6 +85,18 @@ class IndexOptions(EmbedderOptions):
         Path | None,
         typer.Option("--index", metavar="DIR", help="Folder of the index.", show_default="your data folder"),
     ] = None
+    chroma_url: Annotated[
+        str | None,
+        typer.Option("--chroma-url", metavar="URL", help="Chroma server that holds the index.", show_default="none"),
+    ] = None
+    chroma_tenant: Annotated[
+        str | None,
+        typer.Option("--chroma-tenant", metavar="NAME", help="Its tenant.", show_default="default_tenant"),
+    ] = None
+    chroma_database: Annotated[
+        str | None,
+        typer.Option("--chroma-database", metavar="NAME", help="Its database.", show_default="default_database"),
+    ] = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
-from rag_assistant.evidence.base import QuestionEvidence, PaperEvidence
+from rag_assistant.evidence.base import PaperEvidence, QuestionEvidence
 from rag_assistant.grounding.polarity import denied_in
 from rag_assistant.stems import stem
 
