@@ -10,9 +10,11 @@ from __future__ import annotations
 import re
 import sqlite3
 import threading
+import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -372,16 +374,17 @@ class Database:
         api = System(settings).instance(ServerAPI)
         session = api._session
         session.timeout = httpx.Timeout(place.seconds, connect=min(place.seconds, _CONNECT_SECONDS))
-        session.event_hooks = {"response": [self._check_allowed]}
+        session.event_hooks = {"response": [partial(_check_allowed, place)]}
+        weakref.finalize(self, session.close)
         return api
 
-    def _check_allowed(self, response: Any) -> None:
-        if response.status_code in (401, 403):
-            url, token = self.address.url, self.address.token
-            raise StoreError(
-                f"The Chroma server {url} {'refuses the token' if token else 'wants a token'}.",
-                hint="set RAG_CHROMA_TOKEN to one that may use this tenant and database",
-            )
+
+def _check_allowed(place: Address, response: Any) -> None:
+    if response.status_code in (401, 403):
+        raise StoreError(
+            f"The Chroma server {place.url} {'refuses the token' if place.token else 'wants a token'}.",
+            hint="set RAG_CHROMA_TOKEN to one that may use this tenant and database",
+        )
 
 
 class ServerStore:
