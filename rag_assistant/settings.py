@@ -92,7 +92,7 @@ class Settings(BaseModel):
         model: The model's name, for backends that offer several.
         base_url: An OpenAI-compatible server's address, for backends that use one.
         k: How many papers an answer may draw on.
-        timeout: How many seconds to wait for a model's next words.
+        timeout: How many seconds to wait for a model's next words; for a Chroma server at most 30.
         max_tokens: How many tokens a model may write for one answer, reasoning included.
         temperature: How freely it writes, from 0 to 2; ``None`` is 0, or the model's own where it takes none.
         context_tokens: How many tokens the model takes in and writes together; ``None`` is what its server tells.

@@ -212,8 +212,12 @@ def test_a_server_killed_between_and_during_questions(
     vector = embedder.encode_question("setting2").vector
     with open_index(folder, embedder, server=served(gate.url, database)) as index:
         before = index.search_vectors(vector, 3)
-        chroma.kill()
+        gate.seconds = 0.5
+        killer = threading.Timer(0.2, chroma.kill)
+        killer.start()
         during = index.search_vectors(vector, 3)  # a question that has begun is answered from the copy
+        killer.join()
+        gate.seconds = 0
         assert [hit.id for hit, _ in during] == [hit.id for hit, _ in before]
         assert "searching without it" in " ".join(index.notices)
         with pytest.raises(StoreError):
@@ -224,6 +228,23 @@ def test_a_server_killed_between_and_during_questions(
         assert [hit.id for hit, _ in index.search_vectors(vector, 3)] == [hit.id for hit, _ in before]
         assert [path.rpartition("/")[2] for path in gate.paths] == ["query"]
     gate.close()
+
+
+def test_an_assistant_goes_on_when_the_server_is_back(
+    chroma: ChromaServer, database: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(folder))
+    build_index(folder, papers(3), HashingEmbedder(), server=served(chroma.url, database))
+    given = {"chroma_url": chroma.url, "chroma_database": database, "reader": "none"}
+    with Assistant.open(embedder=HashingEmbedder(), **given) as assistant:
+        assert assistant.search("setting1 pruning")
+        chroma.kill()
+        with pytest.raises(StoreError, match="can't be reached"):
+            assistant.search("setting1 pruning")
+        chroma.start()
+        assert assistant.search("setting1 pruning")
+        assert assistant.remove("paper0").papers == 2
+        assert [paper.id for paper in assistant.papers()] == ["paper1", "paper2"]
 
 
 def test_what_is_damaged_on_the_server_is_said_and_mended(
