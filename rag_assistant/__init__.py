@@ -1,4 +1,4 @@
-"""Answers questions over paper abstracts, with citations that open the exact words that support them.
+"""Answers questions about paper abstracts, with citations that open the exact words that support them.
 
     from rag_assistant import Assistant
 

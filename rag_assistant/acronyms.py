@@ -1,4 +1,4 @@
-"""Acronyms and other names, told by how they are written."""
+"""Acronyms and other names, recognised by how they are written."""
 
 from __future__ import annotations
 

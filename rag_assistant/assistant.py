@@ -1,4 +1,4 @@
-"""The one way through: a question in, a checked answer out. Everything else in this package is called from here."""
+"""The one entry point: a question in, a checked answer out. Everything else in this package is called from here."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from rag_assistant.checks.base import Check
 from rag_assistant.checks.resolve import resolve_check
 from rag_assistant.embedders.base import Embedder
 from rag_assistant.errors import BackendError, InputError
+from rag_assistant.index.collections import no_collection
 from rag_assistant.index.generations import IndexFolder
 from rag_assistant.index.open import OpenIndex, open_index
 from rag_assistant.index.server import server_of
@@ -40,10 +41,10 @@ if TYPE_CHECKING:
 
 
 class Assistant(Library):
-    """Answers questions over the papers of one index.
+    """Answers questions about the papers of one index.
 
-    Make one with :meth:`open`; use it from as many threads as you like. It takes up a rebuilt index at its next
-    question, also when another process rebuilt it.
+    Make one with :meth:`open`; use it from as many threads as you like. Its next question sees a rebuilt index, even if
+    another process rebuilt it.
     """
 
     def __init__(
@@ -63,7 +64,7 @@ class Assistant(Library):
         snapshots = Snapshots(
             opened,
             lambda index: Retriever(index, embedder, rerank=rerank, reader=reader),
-            # The corpus said what to begin with; what a writer has made of the index since is to stay.
+            # The corpus is only what the index starts with; later changes to the index stay.
             lambda: _open_index(settings, embedder, progress, corpus=False),
         )
         super().__init__(settings, embedder, snapshots, progress)
@@ -89,19 +90,19 @@ class Assistant(Library):
         progress: OnProgress | None = None,
         **others: Any,
     ) -> Self:
-        """Opens the index, building or mending it where needed.
+        """Opens the index, building or repairing it if needed.
 
         Args:
             index: Folder of the index; by default the one in the settings, or the user's data folder.
-            corpus: Files or folders of papers that the index must hold on opening; by default what the index holds,
-                or the bundled papers where there is no index yet.
-            backend: What writes answers: a name, ``module:Class``, an object, or a LlamaIndex ``LLM``.
-                Default ``extractive``.
-            embedder: What makes vectors: a name, ``module:Class``, an object, or a LlamaIndex ``BaseEmbedding``.
-            settings: Instead of the settings of the environment and ``rag.toml``.
+            corpus: Files or folders of papers that the index must have on opening; by default those that it has, or
+                the bundled papers if there is no index yet.
+            backend: Writes answers: a name, ``module:Class``, an object, or a LlamaIndex ``LLM``; by default
+                ``extractive``.
+            embedder: Makes vectors: a name, ``module:Class``, an object, or a LlamaIndex ``BaseEmbedding``.
+            settings: Used instead of the settings from the environment and ``rag.toml``.
             rerank: A LlamaIndex ``BaseNodePostprocessor``, or ``module:Class`` of one; reorders what was found.
-            reader: What judges whether an abstract answers: ``trained``, a name, ``module:Class`` or an object;
-                ``none`` judges nothing.
+            reader: Judges whether an abstract answers: ``trained``, a name, ``module:Class`` or an object; ``none``
+                judges nothing.
             check: A further check of each statement, which can only take support away: a name, ``module:Class`` or an
                 object; see :class:`rag_assistant.checks.base.Check`.
             lock_timeout: How many seconds to wait for another process that writes the index.
@@ -109,9 +110,9 @@ class Assistant(Library):
             **others: Any other setting by its name, such as ``model``, ``base_url``, ``fallback`` or ``max_cost``.
 
         Raises:
-            SettingsError: A setting is unknown or can't have its value.
+            SettingsError: A setting is unknown or has a value that it can't have.
             LoadError: The papers can't be read.
-            StoreError: The index is missing where something else is, damaged beyond mending, or locked.
+            StoreError: The index can't be made because something else is there, is damaged beyond repair, or locked.
             EmbedderError, PluginError: The embedder, backend or check can't be loaded.
             BackendAuthError: The backend has no key, and there is no fallback.
         """
@@ -148,7 +149,7 @@ class Assistant(Library):
         judging = resolve_reader(chosen.reader if reader is None or isinstance(reader, str) else reader, load_plugin)
         reorder = _resolve_rerank(rerank if rerank is not None else chosen.rerank)
         wanted = chosen.check if check is None or isinstance(check, str) else check
-        # Where the fallback stands in for a model, that model can't check either; the abstracts' own words need none.
+        # If the fallback stands in for a model, that model can't check either; the abstracts' own words need no check.
         further = None if wanted is None or writer is fallback else resolve_check(wanted, chosen, writer)
         opened = _open_index(chosen, encoder, progress)
         made = cls(
@@ -173,7 +174,7 @@ class Assistant(Library):
         self.close()
 
     def close(self) -> None:
-        """Lets go of the index. Questions that are being answered end first; later ones raise ``RuntimeError``."""
+        """Lets go of the index. Questions being answered finish first; later ones raise ``RuntimeError``."""
         self._snapshots.close()
 
     @property
@@ -183,7 +184,7 @@ class Assistant(Library):
 
     @property
     def notices(self) -> tuple[str, ...]:
-        """What had to be mended or done in another way so far, one line each."""
+        """What has been repaired or done differently so far, one line each."""
         return tuple(self._snapshots.notices)
 
     def ask(
@@ -198,7 +199,7 @@ class Assistant(Library):
         """Answers a question.
 
         Args:
-            question: Any text. What can't be answered gives a refusal, not an error.
+            question: Any text. A question that can't be answered gets a refusal, not an error.
             history: Earlier turns as ``(question, answer text)``, oldest first.
             k: How many papers to draw on.
             filters: Which papers to ask.
@@ -207,7 +208,7 @@ class Assistant(Library):
         Raises:
             InputError: ``length`` is none of ``short``, ``normal`` and ``long``.
             BackendError: The model failed and there is no fallback, or the answer would cost more than it may.
-            StoreError: The index broke and can't be mended.
+            StoreError: The index broke and can't be repaired.
         """
         return self.stream(question, history=history, k=k, filters=filters, length=length).answer
 
@@ -220,7 +221,7 @@ class Assistant(Library):
         filters: Filters | None = None,
         length: Length | None = None,
     ) -> AnswerStream:
-        """As :meth:`ask`, as it is being written."""
+        """As :meth:`ask`, but streams the answer as it is written."""
         return AnswerStream(self._events(question, history, k, filters, length))
 
     async def aask(
@@ -232,7 +233,7 @@ class Assistant(Library):
         filters: Filters | None = None,
         length: Length | None = None,
     ) -> Answer:
-        """As :meth:`ask`, without blocking the event loop."""
+        """As :meth:`ask`, but without blocking the event loop."""
         stream = self.astream(question, history=history, k=k, filters=filters, length=length)
         async for _ in stream:
             pass
@@ -260,18 +261,18 @@ class Assistant(Library):
         length: Length | None = None,
         progress: OnProgress | None = None,
     ) -> tuple[Outcome, ...]:
-        """Answers many questions, several at a time; in their order, each with its answer or its error.
+        """Answers many questions, several at a time; the outcomes are in their order, each an answer or an error.
 
-        A provider's limits are respected: the pause that it asks for holds back all questions, and what it still
-        refuses is asked again at the end, one at a time.
+        A provider's limits are respected: the pause that it asks for holds back all questions, and those that it still
+        refuses are asked again at the end, one at a time.
 
         Args:
-            questions: Any texts, each standing alone.
+            questions: Any texts, each self-contained.
             concurrency: How many are asked at once.
             k: How many papers to draw on.
             filters: Which papers to ask.
-            length: How long answers are to be.
-            progress: Called as ``progress("asking", done, total)`` after each, in this thread.
+            length: How long answers should be.
+            progress: Called as ``progress("asking", done, total)`` after each question, in this thread.
         """
 
         def done(finished: int, total: int) -> None:
@@ -295,7 +296,7 @@ class Assistant(Library):
         length: Length | None = None,
         progress: OnProgress | None = None,
     ) -> tuple[Outcome, ...]:
-        """As :meth:`ask_many`, without blocking the event loop; cancelling it ends what is under way."""
+        """As :meth:`ask_many`, but without blocking the event loop; cancelling it cancels what is under way."""
 
         def done(finished: int, total: int) -> None:
             if progress is not None:
@@ -323,8 +324,8 @@ class Assistant(Library):
 
         Args:
             claim: One statement.
-            paper: Id of the one paper to read it against; by default those that are found for it.
-            k: How many papers to read it against.
+            paper: Id of the one paper to judge it by; by default those that are found for it.
+            k: How many papers to judge it by.
             filters: Which papers to search.
 
         Raises:
@@ -338,11 +339,11 @@ class Assistant(Library):
     async def averify(
         self, claim: str, *, paper: str | None = None, k: int | None = None, filters: Filters | None = None
     ) -> Verification:
-        """As :meth:`verify`, without blocking the event loop."""
+        """As :meth:`verify`, but without blocking the event loop."""
         return await asyncio.to_thread(self.verify, claim, paper=paper, k=k, filters=filters)
 
     def describe(self) -> dict[str, Any]:
-        """What answers here, as plain JSON types: settings with secrets masked, backend, embedder, index manifest."""
+        """This assistant as plain JSON types: settings with secrets masked, backend, embedder, index manifest."""
         with self._snapshots.use() as retriever:
             return {
                 "settings": self._settings.masked(),
@@ -401,12 +402,15 @@ def _open_index(
     settings: Settings, embedder: Embedder, progress: OnProgress | None, *, corpus: bool = True
 ) -> OpenIndex:
     report = load_papers(list(settings.corpus)) if settings.corpus and corpus else None
+    named = settings.collection
+    if named is not None and report is None and not settings.index_path.exists():
+        raise no_collection(named)
     return open_index(
         settings.index_path,
         embedder,
         corpus=bundled_papers,
-        # Somebody's folder of papers, taken for an index, isn't to be answered from others.
-        build_missing=settings.index is None or not IndexFolder(settings.index).is_taken(),
+        # A folder of papers named as the index must not be answered from the bundled ones.
+        build_missing=named is None and (settings.index is None or not IndexFolder(settings.index).is_taken()),
         papers=report.papers if report else None,
         lock_timeout=settings.lock_timeout,
         progress=progress,

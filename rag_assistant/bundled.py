@@ -23,7 +23,7 @@ def bundled(name: Bundle) -> Path:
     shipped, beside = package / "data" / name, package.parent / name
     if shipped.is_dir():
         return shipped
-    # What stands beside an installed package is site-packages: a folder "evals" there is someone else's.
+    # Beside an installed package is site-packages: a folder "evals" there is someone else's.
     if beside.is_dir() and (package.parent / "pyproject.toml").is_file():
         return beside
     raise InputError(

@@ -1,4 +1,4 @@
-"""Follow-up questions without a model: what an elliptical question leaves out is taken from the turns before it."""
+"""Follow-up questions without a model: what an elliptical question leaves out is taken from earlier turns."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ _COMPLETE = re.compile(
     r"^\W*how\s+\w+\s+(?:is|are|was|were|does|do|did|can|will)\s+(?!(?:it|they|this|that|these|those|the|there|he|she|you|we|i)\b)\w",
     re.IGNORECASE,
 )
-"""Asks about a subject of its own."""
+"""Asks about its own subject."""
 _ASKS_OF_A_SUBJECT = re.compile(
     r"^\W*(?:and\s+|but\s+|so\s+)*(?:what|how|why|where|when|who|which|is|are|does|do|did|can)\b", re.I
 )
@@ -73,7 +73,7 @@ _NARROW = re.compile(
     r"^\W*(?:which|how\s+(?:many|much|large|big|fast|long)|what\s+(?!(?:is|are|does|do|did|was|were|about)\b))",
     re.IGNORECASE,
 )
-"""With hardly a word of its own, "Which variant is best?" asks about what was talked of before."""
+"""With hardly a word of its own, "Which variant is best?" asks about the subject of the conversation."""
 _MAX_NARROW = 2
 _ON_THE_CORPUS = re.compile(r"\b(?:papers|works|studies|articles|abstracts|publications)\b", re.IGNORECASE)
 _NOTHING_FOUND = re.compile(r"^\s*(?:None of the \d[\d,]* papers|The one paper doesn't)")
@@ -97,7 +97,7 @@ _MARKER = re.compile(r"\s*\[\d+(?:\s*[,;–-]\s*\d+)*\]")
 _MIN_SENTENCE = 25
 _MAX_CARRIED = 12
 LONGEST_REFERENCE = 120
-"""Characters of a question that only refers; a longer text says by itself what it is about."""
+"""The longest question, in characters, that only refers back: a longer text says itself what it is about."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,14 +105,14 @@ class RewrittenQuestion:
     """A question that can be searched for by itself.
 
     Attributes:
-        text: The question, with what a follow-up leaves out put back.
+        text: The question, completed with what a follow-up leaves out.
         carried: The words of ``text`` that come from earlier turns, in lower case.
         focus: Ids of the papers it refers to, the most likely first.
         only_focus: Whether it names those papers so clearly that only they are meant ("the second one").
-        unresolved: Whether it refers to something that no earlier turn holds.
-        replaced: Whether it puts another thing in the place of one in the question before ("And DPO?").
-        exclude: Ids of the papers that were told already, where others are asked for.
-        asks: What it wants where that is no content: the answer before in other words, or papers like the one in focus.
+        unresolved: Whether it refers to something that is in no earlier turn.
+        replaced: Whether it replaces one thing in the previous question by another ("And DPO?").
+        exclude: Ids of the papers that were cited already, if others are asked for.
+        asks: What it asks for other than content: the last answer in other words, or papers like the one in focus.
     """
 
     text: str
@@ -126,10 +126,10 @@ class RewrittenQuestion:
 
 
 def stand_alone(question: str, history: Sequence[Turn], papers: Iterable[Paper]) -> RewrittenQuestion:
-    """Makes a question stand alone.
+    """Makes a question self-contained.
 
-    Without history a question is returned as it is, marked unresolved where it is nothing but a reference. The papers
-    that earlier answers cite are recognised by their words: a verbatim sentence or a title.
+    Without history a question is returned as it is, marked unresolved if it is nothing but a reference. The papers that
+    earlier answers cite are recognised by their words: a verbatim sentence or a title.
 
     Args:
         question: As asked.
@@ -141,28 +141,28 @@ def stand_alone(question: str, history: Sequence[Turn], papers: Iterable[Paper])
     refers = _REFERRING.search(asked)
     ordinal = _ORDINAL.search(asked) or _POINTS_AT.search(asked)
     adds = _ADDING.search(asked)
-    of_before = _is_of_before(asked)
+    refers_back = _refers_back(asked)
     if is_greeting(asked) or asks_for_all(asked):
         return RewrittenQuestion(asked)
     turns = [(clean(q), a) for q, a in history if clean(q)]
     if not turns:
         bare = not own or (len(own) == 1 and _ASKS_OF_A_SUBJECT.match(asked) and (adds or _PRONOUN.search(asked)))
-        bare = bare and not (own and _ON_THE_CORPUS.search(asked))  # "these papers" are all that there are
-        return RewrittenQuestion(asked, unresolved=of_before or bool(bare and (refers or ordinal or adds)))
+        bare = bare and not (own and _ON_THE_CORPUS.search(asked))  # "these papers" are all papers
+        return RewrittenQuestion(asked, unresolved=refers_back or bool(bare and (refers or ordinal or adds)))
     by_text = list(papers)
     titles = {paper.id: paper.title for paper in by_text}
     cited = _focus(turns, by_text)
-    if of_before and _REWORDING.match(asked):
+    if refers_back and _REWORDING.match(asked):
         return RewrittenQuestion(f"{asked.rstrip(' ?.')} ({_topic(turns)})?", focus=tuple(cited), asks="rewording")
-    if of_before and cited and _SIMILAR.search(asked):
+    if refers_back and cited and _SIMILAR.search(asked):
         return RewrittenQuestion(asked, focus=(cited[0],), asks="similar")
-    if of_before and cited and _SAME_AUTHORS.search(asked):
+    if refers_back and cited and _SAME_AUTHORS.search(asked):
         authors = next(paper.authors for paper in by_text if paper.id == cited[0])
         if authors:
             return RewrittenQuestion(f"Which papers are by {' or '.join(authors)}?", exclude=(cited[0],))
-    if of_before and _MORE.match(asked) and (topic := _topic(turns)):
-        told = {paper for _, answer in turns for paper in cited_papers(answer, by_text)}
-        exclude = tuple(paper.id for paper in by_text if paper.id in told)
+    if refers_back and _MORE.match(asked) and (topic := _topic(turns)):
+        already_cited = {paper for _, answer in turns for paper in cited_papers(answer, by_text)}
+        exclude = tuple(paper.id for paper in by_text if paper.id in already_cited)
         before = stand_alone(turns[-1][0], turns[:-1], by_text)
         if before.asks == "similar":
             return replace(before, exclude=exclude)
@@ -187,16 +187,16 @@ def stand_alone(question: str, history: Sequence[Turn], papers: Iterable[Paper])
 
 
 def _names_a_subject(asked: str) -> bool:
-    """Whether a question names what it is about: by a capital after its first word, or as "how fast is pruning"."""
+    """Whether a question names its subject: with a capital after the first word, or as in "how fast is pruning"."""
     words = re.findall(r"[^\W_]+", asked)
     return any(word[0].isupper() for word in words[1:]) or any(map(is_acronym, words)) or bool(_COMPLETE.match(asked))
 
 
 def _focus(turns: list[Turn], papers: list[Paper]) -> list[str]:
-    """The papers that were last talked about; none where the last question was refused."""
+    """The papers that were last talked about; none if the last question was refused."""
     for question, answer in reversed(turns):
         if _NOTHING_FOUND.search(answer):
-            if _is_of_before(question) or (_REFERRING.search(question) and not _names_a_subject(question)):
+            if _refers_back(question) or (_REFERRING.search(question) and not _names_a_subject(question)):
                 continue
             return []
         if cited := cited_papers(answer, papers):
@@ -204,14 +204,14 @@ def _focus(turns: list[Turn], papers: list[Paper]) -> list[str]:
     return []
 
 
-def _is_of_before(question: str) -> bool:
-    """Whether a question's form makes sense after another only: "any others?", "explain that more simply"."""
+def _refers_back(question: str) -> bool:
+    """Whether a question makes sense only after another: "any others?", "explain that more simply"."""
     forms = (_POINTS_AT, _REWORDING, _MORE, _SIMILAR, _SAME_AUTHORS)
     return len(question) <= LONGEST_REFERENCE and any(form.search(question) for form in forms)
 
 
 def _about(asked: str, ordinal: re.Match[str], title: str, paper: str) -> RewrittenQuestion:
-    """The question with the paper's title in the place of the words that point to it."""
+    """The question with the paper's title in place of the words that refer to it."""
     before, after = asked[: ordinal.start()], asked[ordinal.end() :]
     own = {word.lower() for word in content_words(f"{before} {after}")}
     # "What does the second one propose?" has no word of its own: it asks about the paper as a whole.
@@ -222,16 +222,16 @@ def _about(asked: str, ordinal: re.Match[str], title: str, paper: str) -> Rewrit
 def _with(asked: str, context: str, focus: tuple[str, ...], *, replaced: bool, turns: list[Turn]) -> RewrittenQuestion:
     own = {word.lower() for word in content_words(asked)}
     if not own:
-        # "Why?" asks again what the question before asked.
+        # "Why?" asks the previous question again.
         return RewrittenQuestion(f"{asked.rstrip(' ?')} — {_topic(turns) or context}?", frozenset(), focus)
     carried = frozenset(word.lower() for word in content_words(context)[:_MAX_CARRIED]) - own
     return RewrittenQuestion(f"{asked.rstrip(' ?')} ({context.rstrip(' ?')})?", carried, focus, replaced=replaced)
 
 
 def _topic(turns: list[Turn]) -> str:
-    """The last question that has content of its own and is about more than what came before it."""
+    """The last question with content of its own, about more than what came before it."""
     for question, _ in reversed(turns):
-        if content_words(question) and not is_greeting(question) and not _is_of_before(question):
+        if content_words(question) and not is_greeting(question) and not _refers_back(question):
             return question.rstrip(" ?")
     return ""
 
@@ -246,7 +246,7 @@ def _pick(ordinal: re.Match[str], cited: list[str]) -> str | None:
 
 
 def cited_papers(answer: str, papers: Iterable[Paper]) -> list[str]:
-    """Ids of the papers whose title or whose sentences stand in an answer, by first appearance."""
+    """Ids of the papers whose title or sentences are in an answer, by first appearance."""
     text = re.sub(r"\s+", " ", _MARKER.sub("", answer)).strip()
     if not text:
         return []

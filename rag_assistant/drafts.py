@@ -1,4 +1,4 @@
-"""What a backend writes, before it is checked: frame text, drafted sentences with labels, and refusals."""
+"""What a backend writes, before checks: frame text, drafted sentences with labels, and refusals."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from rag_assistant.types import Basis, Status, Usage
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """Where a drafted sentence says it comes from.
+    """The source that a drafted sentence names.
 
     Attributes:
         paper: Position in the evidence, from 0.
@@ -22,7 +22,7 @@ class Label:
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """Text that code built around the statements, with its own white space: lead-ins, counts, list marks."""
+    """Text that code puts around the statements, with its own white space: lead-ins, counts, list marks."""
 
     text: str
 
@@ -32,7 +32,7 @@ class Draft:
     """One sentence with its labels.
 
     Attributes:
-        text: Without markers and outer white space.
+        text: The sentence, without markers and outer white space.
         labels: What it rests on.
         basis: ``bibliography`` for facts from the paper's record.
         fields: For ``bibliography``, which fields of the paper the sentence repeats.
@@ -46,11 +46,11 @@ class Draft:
 
 @dataclass(frozen=True, slots=True)
 class PartialSentence:
-    """How a sentence under way begins, to be shown before it is complete and checked. It adds nothing to the answer.
+    """The beginning of a sentence, shown before it is complete and checked. It adds nothing to the answer.
 
     Attributes:
         text: All of it so far: the :class:`Draft` that completes the sentence begins with this.
-        frame: The frame text that will come before that, in a piece of its own.
+        frame: The frame text that will precede that draft, as a separate piece.
     """
 
     text: str
@@ -59,7 +59,7 @@ class PartialSentence:
 
 @dataclass(frozen=True, slots=True)
 class Withdrawn:
-    """All that has come for this prompt was no part of the answer: a model's reasoning without a tag that opens it."""
+    """Nothing that has arrived was part of the answer: it was a model's reasoning without an opening tag."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ class Matched:
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """No answer, and why: the status, the words that were looked for, and a sentence for people where the standard one
+    """No answer, and why: the status, the words that were looked for, and a sentence for people if the standard one
     doesn't fit."""
 
     status: Status
@@ -88,14 +88,14 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """The call that is to bring the answer waits, and why; ``why`` is empty when it goes on."""
+    """The call for the answer has to wait, and why; ``why`` is empty once it goes on."""
 
     why: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """What the user should know about how the answer came to be."""
+    """What the user should know about how the answer came about."""
 
     text: str
 

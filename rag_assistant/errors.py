@@ -97,8 +97,8 @@ class BackendError(RagError):
     """The model that writes answers failed.
 
     Attributes:
-        retry_after: For a failure that may pass by itself, how many seconds the server asks to wait; 0 where it
-            doesn't say. ``None`` where asking again is of no use.
+        retry_after: For a failure that may pass, how many seconds the server asks to wait; 0 if it doesn't say.
+            ``None`` if asking again is of no use.
     """
 
     def __init__(self, message: str, *, hint: str = "", retry_after: float | None = None) -> None:
@@ -122,7 +122,7 @@ class BackendContextTooLong(BackendError):
     """The prompt doesn't fit into the model's context.
 
     Attributes:
-        limit: How many tokens the server says it takes; ``None`` where it doesn't say.
+        limit: How many tokens the server says it takes; ``None`` if it doesn't say.
     """
 
     def __init__(self, message: str, *, hint: str = "", limit: int | None = None) -> None:
@@ -159,7 +159,7 @@ _SQLITE_FULL = 13
 
 
 def is_out_of_space(error: BaseException | None) -> bool:
-    """Whether an error, or one that it came of, is that a disk, a quota or a file is full, in any library's words."""
+    """Whether an error, or one that caused it, says in any library's words that a disk, a quota or a file is full."""
     while error is not None:
         code = getattr(error, "sqlite_errorcode", None) or 0
         if getattr(error, "errno", None) in _FULL or code & 0xFF == _SQLITE_FULL or "disk is full" in str(error):
@@ -169,7 +169,7 @@ def is_out_of_space(error: BaseException | None) -> bool:
 
 
 def refusal_of(error: Exception) -> RagError | None:
-    """What the system refused, as an error of this package; ``None`` for what must be a fault of the program."""
+    """An error of this package or of the operating system as a ``RagError``; ``None`` for a fault of the program."""
     if isinstance(error, RagError):
         return error
     name = getattr(error, "filename", None)

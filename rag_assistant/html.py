@@ -1,7 +1,7 @@
-"""An Answer as safe HTML fragments, and as Markdown whose markers are links. For the chat UI and for eval reports.
+"""An Answer as safe HTML fragments, and as Markdown whose markers are links. For the chat UI and eval reports.
 
-Ids in the HTML begin with a prefix, so that several answers can stand on one page and each marker leads to its own
-answer's source. Works without JavaScript: a marker is a link to its source, with the quoted words as its title.
+Ids in the HTML begin with a prefix, so that one page can show several answers and each marker leads to a source of its
+own answer. Works without JavaScript: a marker is a link to its source, with the quoted words as its title.
 Standard library only.
 """
 
@@ -27,8 +27,8 @@ def answer_html(answer: Answer, *, prefix: str = "a", under_way: bool = False) -
 
     Args:
         answer: What to show.
-        prefix: Of the ids on the page.
-        under_way: Whether it is not complete: then what follows its last statement is marked as not checked.
+        prefix: The prefix of the ids on the page.
+        under_way: Whether the answer is incomplete: then the text after its last statement is marked as unchecked.
     """
     segments = _segments(answer)
     checked = max((end for _, end, statement in segments if statement), default=0) if under_way else len(answer.text)
@@ -47,7 +47,7 @@ def sources_html(answer: Answer, *, prefix: str = "a", ask_about: bool = False) 
 
 
 def nearest_html(answer: Answer, *, prefix: str = "a", ask_about: bool = False) -> str:
-    """The nearest papers of a refusal, with links and abstracts, and the words that come closest; empty where there are
+    """The nearest papers of a refusal, with links and abstracts, and the words that come closest; empty if there are
     none."""
     return "".join(
         _nearest_card(answer, paper, f"{prefix}-n{place}", ask_about)
@@ -68,10 +68,8 @@ def _nearest_card(answer: Answer, paper: Paper, card_id: str, ask_about: bool) -
 
 
 def statement_quotes(statement: Statement, citation: Citation) -> tuple[Quote, ...]:
-    """Which of a citation's quotes a statement's marker points at: those that it rests on.
-
-    For a statement on the abstract that names none, all of them.
-    """
+    """The quotes of a citation to which a statement's marker leads: those that the statement rests on, or all of them
+    if a statement about the abstract names none."""
     if not statement.quotes:
         return () if statement.basis == "bibliography" else citation.quotes
     spans = {(ref.start, ref.end) for ref in statement.quotes if ref.citation == citation.number}
@@ -141,10 +139,10 @@ def _line(
         text = answer.text[left:right]
         if statement is None:
             leads = text.endswith(": ") and right < end  # the title before a listed paper's sentence
-            told = f"<strong>{inline(text)}</strong>" if leads else inline(text)
-            pieces.append(f'<span class="unchecked">{told}</span>' if left >= checked else told)
+            shown = f"<strong>{inline(text)}</strong>" if leads else inline(text)
+            pieces.append(f'<span class="unchecked">{shown}</span>' if left >= checked else shown)
             continue
-        # A supported sentence repeats its paper; an address in any other is a model's own, and no link.
+        # A supported sentence repeats its paper; in any other an address is the model's own, and not made a link.
         supported = statement.support == "supported"
         body = inline(text, link=_linker(answer, statement, prefix), addresses=supported)
         if supported:
@@ -156,8 +154,8 @@ def _line(
 
 
 def _why(statement: Statement) -> str:
-    told = statement.reason and statement.reason != NO_CITATION
-    reason = f": {one_line(statement.reason)}" if told else ""
+    has_reason = statement.reason and statement.reason != NO_CITATION
+    reason = f": {one_line(statement.reason)}" if has_reason else ""
     return f' <span class="why">{escape(_WHY[statement.support] + reason)}</span>'
 
 

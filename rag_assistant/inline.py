@@ -1,7 +1,7 @@
 """One line of prose as safe HTML: mathematics, emphasis, addresses, code, citation markers and highlighted spans.
 
-Everything that comes from a paper, a model or a user is escaped; the tags are this module's own. What looks like HTML
-or an image in Markdown stays visible as the text it is. Standard library only.
+Everything that comes from a paper, a model or a user is escaped; all tags are this module's own. What looks like HTML
+or a Markdown image stays visible as text. Standard library only.
 """
 
 from __future__ import annotations
@@ -60,14 +60,14 @@ def inline(text: str, *, marks: Sequence[Mark] = (), link: Linker | None = None,
     """Prose as HTML.
 
     Formulas become ``<span class="math" data-tex="…" data-display="0|1">`` around their source, for KaTeX to render;
-    without it the source is what a reader sees. A highlight that would cut a formula or an address takes all of it.
+    without it a reader sees the source. A highlight that would cut a formula or an address covers all of it.
 
     Args:
-        text: Of one or more lines; line feeds stay line feeds.
+        text: One or more lines; line feeds stay line feeds.
         marks: Spans to highlight, not overlapping.
-        link: What to make of citation markers; ``None`` leaves them as text.
-        addresses: Whether web addresses, and Markdown's links to such, become links: for text of papers, not for what
-            a model or a user wrote.
+        link: Turns citation markers into HTML; ``None`` leaves them as text.
+        addresses: Whether web addresses, and Markdown links to them, become links: for text of papers, not for text
+            that a model or a user wrote.
     """
     text = text.translate(_SAME_LENGTH)
     atoms = _atoms(text, link, addresses)
@@ -87,7 +87,7 @@ def inline(text: str, *, marks: Sequence[Mark] = (), link: Linker | None = None,
 
 
 def without_emphasis(text: str) -> str:
-    """The text without the marks of emphasis and without backslashes before what TeX acts on."""
+    """The text without marks of emphasis, and without backslashes before characters special to TeX."""
     opaque = protected_spans(text)
     hidden, _ = _emphasis(text, opaque)
     covered = {position for start, end in opaque for position in range(start, end)}
@@ -96,10 +96,10 @@ def without_emphasis(text: str) -> str:
     return "".join(character for at, character in enumerate(text) if at not in gone)
 
 
-def settled(text: str) -> str:
-    """The part of a text under way that won't look different once more of it is there.
+def stable_prefix(text: str) -> str:
+    """The part of an incomplete text that won't look different once more of it is there.
 
-    A formula or emphasis that has been opened but not closed waits, so that nobody sees raw TeX for a moment.
+    A formula or emphasis that was opened but not closed is held back, so that nobody sees raw TeX for a moment.
     """
     masked = list(text)
     for start, end in protected_spans(text):

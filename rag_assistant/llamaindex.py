@@ -15,7 +15,7 @@ from rag_assistant.types import Answer, Hit
 
 
 class AssistantRetriever(BaseRetriever):  # type: ignore[misc]
-    """One node a paper: the passage that matches best, with the paper's record as metadata."""
+    """One node per paper: the passage that matches best, with the paper's record as metadata."""
 
     def __init__(self, assistant: Assistant, k: int = 10) -> None:
         super().__init__(callback_manager=CallbackManager([]))

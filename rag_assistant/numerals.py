@@ -12,5 +12,5 @@ NUMBER_WORDS = {
     **_TENS,
     **{f"{tens}-{SMALL[ones]}": value + ones for tens, value in _TENS.items() for ones in range(1, 10)},
 }
-"""Their values, up to "ninety-nine"."""
+"""The values of number words, up to "ninety-nine"."""
 SCALES = {"hundred": 100, "thousand": 1_000, "million": 1_000_000, "billion": 1_000_000_000}

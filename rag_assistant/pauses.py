@@ -9,13 +9,13 @@ from email.utils import parsedate_to_datetime
 
 
 def retry_after(headers: Mapping[str, str]) -> float:
-    """Seconds, also where the header holds a date; 0 where there is none that can be read."""
-    told = headers.get("retry-after", "")
+    """The seconds to wait, even if the header names a date; 0 if there is no readable header."""
+    value = headers.get("retry-after", "")
     try:
-        seconds = float(told)
+        seconds = float(value)
     except ValueError:
         try:
-            date = parsedate_to_datetime(told)
+            date = parsedate_to_datetime(value)
         except (ValueError, TypeError, OverflowError):
             return 0.0
         seconds = (date.replace(tzinfo=date.tzinfo or UTC) - datetime.now(UTC)).total_seconds()
@@ -23,7 +23,7 @@ def retry_after(headers: Mapping[str, str]) -> float:
 
 
 def duration(seconds: float) -> str:
-    """For people; rounded up."""
+    """A duration in words, rounded up."""
     for size, name in ((86_400, "days"), (3_600, "hours"), (60, "minutes"), (1, "seconds")):
         if seconds > 2 * size:
             return f"{math.ceil(seconds / size):,} {name}"

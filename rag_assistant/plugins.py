@@ -1,7 +1,7 @@
 """From the name of a plug-in to the object it names.
 
-Built-ins are entry points like everyone else's; their table is repeated here so that a checkout that isn't installed
-works too, and so that the usual names cost no scan of the installed packages.
+Built-ins are entry points like all others; their table is repeated here so that a checkout works without installation,
+and so that common names don't cost a scan of the installed packages.
 """
 
 from __future__ import annotations
@@ -39,9 +39,23 @@ BUILTINS: Mapping[str, Mapping[str, str]] = MappingProxyType(
         ),
         "loader": MappingProxyType(
             {
-                "jsonl": "rag_assistant.loaders.jsonl:load_jsonl",
+                "jsonl": "rag_assistant.loaders.jsonl:JSONL",
+                "json": "rag_assistant.loaders.json_records:JSON",
+                "ris": "rag_assistant.loaders.ris:RIS",
+                "nbib": "rag_assistant.loaders.medline:MEDLINE",
+                "ciw": "rag_assistant.loaders.web_of_science:WEB_OF_SCIENCE",
+                "refworks": "rag_assistant.loaders.refworks:REFWORKS",
+                "enw": "rag_assistant.loaders.endnote:ENDNOTE",
+                "bib": "rag_assistant.loaders.bibtex:BIBTEX",
+                "pubmed": "rag_assistant.loaders.pubmed:PUBMED",
+                "endnote": "rag_assistant.loaders.endnote_xml:ENDNOTE_XML",
+                "atom": "rag_assistant.loaders.atom:ATOM",
+                "tei": "rag_assistant.loaders.tei:TEI",
+                "csv": "rag_assistant.loaders.table:TABLE",
+                "xlsx": "rag_assistant.loaders.xlsx:XLSX",
+                "pmlr": "rag_assistant.loaders.front_matter:FRONT_MATTER",
                 "md": "rag_assistant.loaders.record:load_record",
-                "pdf": "rag_assistant.loaders.pdf:load_pdf",
+                "pdf": "rag_assistant.loaders.pdf:PDF",
                 "sqlite": "rag_assistant.loaders.zotero:load_zotero",
                 "txt": "rag_assistant.loaders.text:load_text",
             }
@@ -71,7 +85,7 @@ BUILTINS: Mapping[str, Mapping[str, str]] = MappingProxyType(
 
 
 def plugin_names(kind: PluginKind) -> tuple[str, ...]:
-    """Every name of that kind that is installed, sorted.
+    """All installed names of a kind, sorted.
 
     Args:
         kind: Such as ``backend``; the group of entry points is ``rag_assistant.<kind>s``.
@@ -83,7 +97,7 @@ def plugin_names(kind: PluginKind) -> tuple[str, ...]:
 def load_plugin(kind: PluginKind, name: str) -> Any:
     """The class or factory that a name stands for; it is imported but not called.
 
-    A built-in's name can't be taken over by another package.
+    Other packages can't take over the name of a built-in.
 
     Args:
         kind: Such as ``backend``.
@@ -109,10 +123,10 @@ def load_plugin(kind: PluginKind, name: str) -> Any:
 
 
 def parameters_of(factory: Any) -> frozenset[str]:
-    """The names of what a class or factory takes; none where it doesn't tell."""
+    """The names of a class's or factory's parameters; none if it doesn't show them."""
     try:
         return frozenset(inspect.signature(factory).parameters)
-    except (TypeError, ValueError):  # what is no function or class, or hides its parameters
+    except (TypeError, ValueError):  # not a function or class, or one that hides its parameters
         return frozenset()
 
 

@@ -1,8 +1,8 @@
-"""From a question and its evidence to the text a model is sent.
+"""From a question and its evidence to the text that is sent to a model.
 
-A prompt is a Jinja file with the blocks ``system`` and ``user`` and its version in the first line. What papers or users
-say is data: it is put into the text as a value and never read as a template, has no characters that hide or
-reorder text, stays on its line, and stands within a fence whose mark is random, so that nothing inside can close it.
+A prompt is a Jinja file with the blocks ``system`` and ``user``, and its version in the first line. The text of papers
+and users is data: it is inserted as a value and never read as a template, is stripped of characters that hide or
+reorder text, stays on its line, and is inside a fence with a random mark, so that nothing within can close it.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from rag_assistant.questions.language import is_english
 from rag_assistant.types import Length, Paper, PromptInfo, Turn
 
 SENTINEL = "NOT_IN_ABSTRACTS"
-"""What a model writes when the abstracts tell nothing of what is asked."""
+"""What a model writes if the abstracts say nothing about what is asked."""
 
 NONE_BELONGS = "NONE"
-"""What a model writes when no paper belongs in a list."""
+"""What a model writes if no paper belongs in a list."""
 
 LEFT_OUT = "(left out: an instruction, not a finding)"
-"""What stands in a prompt for a sentence that tells its reader what to do."""
+"""What a prompt has in place of a sentence with injected instructions."""
 
 _MAX_AUTHORS = 3
 _NONCE = 16
@@ -47,7 +47,7 @@ _LABEL_LIKE = re.compile(r"[\[【](\s*\d+\s*\.\s*s\s*\d+\s*)[\]】]", re.IGNOREC
 
 @dataclass(frozen=True, slots=True)
 class PromptPaper:
-    """A paper as a prompt shows it; all text is one line each. ``number`` counts from 1."""
+    """A paper as a prompt shows it, each text on one line. ``number`` counts from 1."""
 
     number: int
     title: str
@@ -58,7 +58,7 @@ class PromptPaper:
 
 @dataclass(frozen=True, slots=True)
 class PromptTurn:
-    """An earlier question and its answer as a prompt shows them, one line each."""
+    """An earlier question and its answer as a prompt shows them, each on one line."""
 
     question: str
     answer: str
@@ -66,7 +66,7 @@ class PromptTurn:
 
 @dataclass(frozen=True, slots=True)
 class Rendered:
-    """A prompt that can be sent, and which it is."""
+    """A prompt ready to be sent, with its name and version."""
 
     system: str
     user: str
@@ -74,7 +74,7 @@ class Rendered:
 
     @property
     def tokens(self) -> int:
-        """About how many tokens a model makes of it."""
+        """Roughly how many tokens a model makes of it."""
         return count_tokens(self.system) + count_tokens(self.user)
 
 
@@ -89,14 +89,14 @@ def render_answer(
     """The prompt that asks for an answer.
 
     Args:
-        question: The stand-alone question.
-        evidence: Labels ``[p.sN]`` count its papers and their sentences from 1.
-        length: How long an answer the model is told to write.
+        question: The self-contained question.
+        evidence: What the model may use; labels ``[p.sN]`` count its papers and their sentences from 1.
+        length: How long an answer the model is asked to write.
         compact: For a model with a small context: ``answer-compact`` rather than ``answer``.
-        folder: Where own prompts are; one that isn't there is the bundled one.
+        folder: The folder of the user's own prompts; the bundled ones are used for those that it lacks.
 
     Raises:
-        InputError: The file has no version or block, or names a variable that isn't given; there is no such folder.
+        InputError: The file lacks a version or a block, or names an unknown variable; or there is no such folder.
     """
     values = {
         "question": as_data(question),
@@ -113,7 +113,7 @@ def render_list(question: str, evidence: QuestionEvidence, *, folder: Path | Non
     """The prompt that asks which papers belong in a list.
 
     Args:
-        question: The stand-alone question that asks for one.
+        question: The self-contained question that asks for a list.
         evidence: As in :func:`render_answer`.
         folder: As in :func:`render_answer`.
 
@@ -130,11 +130,11 @@ def render_list(question: str, evidence: QuestionEvidence, *, folder: Path | Non
 
 
 def render_rewrite(question: str, turns: Sequence[Turn], *, folder: Path | None = None) -> Rendered:
-    """The prompt that asks for a follow-up question as one that stands alone.
+    """The prompt that asks for a self-contained version of a follow-up question.
 
     Args:
         question: The follow-up.
-        turns: What was said before, oldest first; the last few are sent, long answers cut.
+        turns: The conversation so far, oldest first; the last few are sent, with long answers cut.
         folder: As in :func:`render_answer`.
 
     Raises:
@@ -144,8 +144,8 @@ def render_rewrite(question: str, turns: Sequence[Turn], *, folder: Path | None 
     said = tuple(
         PromptTurn(as_data(asked)[:_TURN_CHARACTERS], as_data(answer)[:_TURN_CHARACTERS]) for asked, answer in last
     )
-    told = [question, *(text for turn in last for text in turn)]
-    values = {"question": as_data(question), "turns": said, "nonce": _nonce(told)}
+    sent = [question, *(text for turn in last for text in turn)]
+    values = {"question": as_data(question), "turns": said, "nonce": _nonce(sent)}
     return render_prompt("rewrite", values, folder=folder)
 
 
@@ -155,9 +155,9 @@ def render_check(
     """The prompt that asks whether quotes say what a statement says.
 
     Args:
-        statement: Without markers.
+        statement: The statement, without markers.
         quotes: The sentences it cites.
-        papers: The papers these stand in.
+        papers: The papers that these are from.
         folder: As in :func:`render_answer`.
 
     Raises:
@@ -177,7 +177,7 @@ def render_prompt(name: str, values: Mapping[str, object], *, folder: Path | Non
     """The prompt ``name.jinja`` with its variables filled in.
 
     Args:
-        name: Of the file.
+        name: The name of the file.
         values: By variable; text of others must have gone through :func:`as_data`.
         folder: As in :func:`render_answer`.
 
@@ -199,10 +199,10 @@ def render_prompt(name: str, values: Mapping[str, object], *, folder: Path | Non
 
 
 def count_tokens(text: str) -> int:
-    """About how many tokens a model makes of a text, rather too many than too few.
+    """Roughly how many tokens a model makes of a text; too many rather than too few.
 
-    Vocabularies differ and can't be asked for: a token is taken to be seven letters of a word, two digits, one mark, or
-    one letter of another script than Latin. On abstracts that is a fifth more than current vocabularies make.
+    Vocabularies differ and aren't available here: a token is assumed to be seven letters of a word, two digits, one
+    mark, or one letter of a script other than Latin. On abstracts that gives a fifth more than current vocabularies.
     """
     total = 0
     for match in _WORD.finditer(text):
@@ -217,9 +217,9 @@ def count_tokens(text: str) -> int:
 
 
 def fence_of(*texts: str) -> str:
-    """A mark for the fence around these texts that is the same each time, for prompts whose replies are kept.
+    """A mark for the fence around these texts that is the same each time, for prompts whose replies are cached.
 
-    It hangs on all of them, so none can hold it.
+    It depends on all of the texts, so none of them can contain it.
     """
     return hashlib.sha256("\0".join(texts).encode()).hexdigest()[:16]
 
@@ -251,17 +251,17 @@ def _texts(evidence: QuestionEvidence) -> list[str]:
 
 
 def _language(question: str, evidence: QuestionEvidence) -> str:
-    """What to answer in: what is said in another language than the abstracts can't be held against their words."""
+    """The language to answer in: statements in a language other than the abstracts' can't be checked against them."""
     if is_english(question):
         return ""
     return "English" if is_english(" ".join(_texts(evidence))) else "the language of the abstracts"
 
 
-def _nonce(told: list[str]) -> str:
-    """Random, and in no text that is sent; letters alone, so that it counts as the same number of tokens each time."""
+def _nonce(sent: list[str]) -> str:
+    """A random mark that is in no text sent; only letters, so that it always counts as the same number of tokens."""
     while True:
         nonce = "".join(secrets.choice(string.ascii_lowercase) for _ in range(_NONCE))
-        if not any(nonce in text for text in told):
+        if not any(nonce in text for text in sent):
             return nonce
 
 

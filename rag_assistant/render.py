@@ -1,7 +1,7 @@
-"""An answer as plain text, as Markdown with references, and its papers as BibTeX. No library but what `tex` needs.
+"""An answer as plain text, as Markdown with references, and its papers as BibTeX. Needs only the libraries of `tex`.
 
-Papers and models are not trusted: what they wrote is shown, but it can't steer a terminal, load a remote image or
-break out of a BibTeX field.
+Papers and models aren't trusted: their text is shown, but it can't control a terminal, load a remote image or break out
+of a BibTeX field.
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ import re
 import string
 import textwrap
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from urllib.parse import quote
 
 from rag_assistant.tex import to_tex, words_to_tex
 from rag_assistant.types import Answer, Citation, Excerpt, Paper, Statement, Verification
 
-# C0 controls become their visible pictures (ESC is ␛), so that a quote still shows what the abstract holds.
+# C0 controls become their visible pictures (ESC is ␛), so that a quote still shows what is in the abstract.
 _VISIBLE = {code: 0x2400 + code for code in range(0x20) if code not in (0x09, 0x0A)} | {0x7F: 0x2421}
 # C1 controls, marks that reorder text, line separators and lone surrogates have no picture.
 _HIDDEN = re.compile("[\x80-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufff9-\ufffb\ufeff]")
@@ -24,9 +24,9 @@ _MATH = re.compile(r"(?<!\\)\$[^$]+(?<!\\)\$")
 _URL = re.compile(r"https?://[^\s<>\"'\\^`{|}\x00-\x20\x7f-\x9f]+\Z", re.IGNORECASE)
 _BRACKET, _ESCAPED = r"(?<!\\)([\[\]])", r"\\\1"
 _KEYLESS = re.compile(r"[^A-Za-z0-9:/_.+-]+")
-# "A and B" would be two people, "others" nobody; of "Acme, Inc." the first name would be "Inc.".
+# "A and B" would be two people and "others" nobody; "Acme, Inc." would have the first name "Inc.".
 _NOT_SPLIT = re.compile(r"(?:^|\s)and(?:\s|$)|^others$|,\s*(?:inc|ltd|llc|corp|co|gmbh)\.?$", re.IGNORECASE)
-# BibTeX makes initials and labels of bytes, which would cut these; TeX sets the same for both.
+# BibTeX makes initials and labels from bytes, which would cut these characters; TeX typesets both forms alike.
 _IN_NAMES = str.maketrans({"“": "``", "”": "''", "‘": "`", "’": "'", "–": "--", "—": "---"})
 _SUFFIXED = re.compile(r"[^\s{},]+,? (?:[JS]r\.?|I{2,3}|IV)$")
 _STATUS_NOTE = {"unsupported": "not supported", "uncited": "no source"}
@@ -35,16 +35,16 @@ CLOSEST = "The closest words, which may not answer"
 
 
 def clean(text: str) -> str:
-    """The text with nothing in it that a terminal acts on; tabs and line feeds stay.
+    """The text without anything that a terminal acts on; tabs and line feeds stay.
 
-    Works on pieces of a stream as well as on the whole. One character stands for one, except ``\\r\\n``, which becomes
-    a line feed.
+    Works on pieces of a stream as well as on the whole. Each character becomes one character, except for ``\\r\\n``,
+    which becomes a line feed.
     """
     return _HIDDEN.sub("\ufffd", text.replace("\r\n", "\n").translate(_VISIBLE))
 
 
 def one_line(text: str) -> str:
-    """Cleaned, with every run of white space as one space: for a title, or a column of a table."""
+    """The cleaned text with every run of white space as one space: for a title, or a column of a table."""
     return " ".join(clean(text).split())
 
 
@@ -63,7 +63,7 @@ def byline(paper: Paper) -> str:
 
 
 def statement_note(statement: Statement) -> str:
-    """What a reader must know about a statement that isn't supported, in brackets; empty when it is."""
+    """What a reader must know about an unsupported statement, in brackets; empty if it is supported."""
     if statement.support == "supported":
         return ""
     reason = f": {one_line(statement.reason)}" if statement.reason else ""
@@ -101,12 +101,12 @@ def to_text(answer: Answer, *, width: int | None = None) -> str:
 
 
 def closest_text(closest: Excerpt) -> str:
-    """The words that come closest to an unanswered question, as one line that says that they are no answer."""
+    """The words that come closest to an unanswered question, in one line that says that they are no answer."""
     return f"{CLOSEST} (“{one_line(closest.paper.title)}”): “{one_line(closest.quote.text)}”"
 
 
 def unnamed_nearest(answer: Answer) -> tuple[Paper, ...]:
-    """The nearest papers of a refusal, where its text doesn't name them all by title already."""
+    """The nearest papers of a refusal, unless its text names them all by title already."""
     return () if all(paper.title in answer.text for paper in answer.nearest) else answer.nearest
 
 
@@ -124,10 +124,10 @@ def source_text(citation: Citation, *, width: int | None = None) -> str:
 
 
 def verdict_line(found: Verification) -> str:
-    """The verdict in words with how sure it is, ``supported (0.93)``, and what else decided it."""
-    told = "not said" if found.verdict == "unsaid" else found.verdict
+    """The verdict in words, with its confidence, ``supported (0.93)``, and what else decided it."""
+    verdict = "not said" if found.verdict == "unsaid" else found.verdict
     sure = "" if found.confidence is None else f" ({found.confidence:.2f})"
-    return f"{told}{sure}" + (f", {one_line(found.reason)}" if found.reason else "")
+    return f"{verdict}{sure}" + (f", {one_line(found.reason)}" if found.reason else "")
 
 
 def verification_text(found: Verification) -> str:
@@ -154,13 +154,19 @@ def to_markdown(answer: Answer) -> str:
 
 
 def to_bibtex(papers: Iterable[Paper]) -> str:
-    """One BibTeX entry a paper, in the order given; keys are the papers' ids, made unique.
+    """One BibTeX entry per paper, in the order given; keys are the papers' ids, made unique.
 
-    A paper with a venue is an ``@inproceedings``, or an ``@article`` when the venue is a journal by its name; one
-    without is a ``@misc``. Whatever the papers hold, it compiles, as :mod:`rag_assistant.tex` says, and shows it.
+    A paper with a venue is an ``@inproceedings``, or an ``@article`` if the venue's name is that of a journal; others
+    are ``@misc``. Whatever is in the papers, the entries compile, as :mod:`rag_assistant.tex` says, and show it.
     """
+    return "\n".join(bibtex_entries(papers))
+
+
+def bibtex_entries(papers: Iterable[Paper], *, abstracts: bool = False) -> Iterator[str]:
+    """The entries of :func:`to_bibtex`, with or without abstracts."""
     papers = list(papers)
-    return "\n".join(map(_entry, papers, _keys([paper.id for paper in papers])))
+    for paper, key in zip(papers, _keys([paper.id for paper in papers]), strict=True):
+        yield _entry(paper, key, abstracts)
 
 
 def _wrapped(text: str, width: int | None, indent: str = "") -> str:
@@ -188,10 +194,10 @@ def _nearest(paper: Paper, width: int | None) -> str:
 
 
 def _markdown(text: str) -> str:
-    """Without HTML or images. In mathematics a space after ``<`` does it, which TeX doesn't see."""
+    """Markdown without HTML or images. In mathematics a space after ``<`` suffices, which TeX ignores."""
     pieces = re.split(f"({_MATH.pattern})", text)
-    told = [re.sub(r"<(?=[A-Za-z/!?])", "< " if i % 2 else r"\\<", piece) for i, piece in enumerate(pieces)]
-    return re.sub(r"!(?=\[)", r"\\!", "".join(told))
+    safe = [re.sub(r"<(?=[A-Za-z/!?])", "< " if i % 2 else r"\\<", piece) for i, piece in enumerate(pieces)]
+    return re.sub(r"!(?=\[)", r"\\!", "".join(safe))
 
 
 def _linked(paper: Paper) -> str:
@@ -208,7 +214,7 @@ def _reference(citation: Citation) -> str:
 
 
 def _keys(ids: Sequence[str]) -> list[str]:
-    """A key for each id: the id itself where it is one, else what can stay of it; unique whatever the case."""
+    """A key for each id: the id itself if it is valid, else what can be kept of it; unique regardless of case."""
     keys = [_KEYLESS.sub("-", _ascii(paper_id)).strip("-") for paper_id in ids]
     keys = ["paper" if key in {"", "0"} else key for key in keys]  # Biber takes "0" for none
     used: set[str] = set()
@@ -225,7 +231,7 @@ def _ascii(text: str) -> str:
     return unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode()
 
 
-def _entry(paper: Paper, key: str) -> str:
+def _entry(paper: Paper, key: str, abstract: bool) -> str:
     venue = paper.venue or ""
     journal = bool(re.search(r"\b(journal|transactions|letters|JMLR|TMLR)\b", venue, re.IGNORECASE))
     kind = ("article" if journal else "inproceedings") if venue else "misc"
@@ -236,18 +242,19 @@ def _entry(paper: Paper, key: str) -> str:
         "year": str(paper.year) if paper.year is not None else "",
         "doi": _verbatim(paper.doi or ""),
         "url": _verbatim(safe_url(paper.url)),
+        "abstract": to_tex(_typeset(paper.abstract)) if abstract else "",
     }
     lines = [f"  {name} = {{{value}}}," for name, value in fields.items() if value.strip("{} ")]
     return "\n".join([f"@{kind}{{{key},", *lines, "}", ""])
 
 
 def _author(name: str) -> str:
-    """A name that BibTeX takes for one, split into first and last names as its own rules have it."""
+    """A name that BibTeX reads as one name, split into first and last names by its own rules."""
     name = _typeset(name).translate(_IN_NAMES)
     parts = [part.strip() for part in name.split(",")]
     if _NOT_SPLIT.search(name) or len(parts) > 3 or (len(parts) > 1 and not all(parts)):
         return f"{{{words_to_tex(name)}}}"
-    # Braces hold together what is in braces, or a suffix and its name, and hide brackets, which would end a label.
+    # Braces keep together what is in braces, or a suffix and its name, and hide brackets, which would end a label.
     name = _SUFFIXED.sub(r"{\g<0>}", name)
     return "".join(
         f"{{{words_to_tex(piece.strip('{}'))}}}" if i % 2 else words_to_tex(piece)
@@ -256,10 +263,10 @@ def _author(name: str) -> str:
 
 
 def _typeset(text: str) -> str:
-    """On one line, without the characters that only act; nothing stands for them, since TeX has no picture of ␛."""
+    """The text on one line, without control characters; nothing replaces them, since TeX has no picture for ␛."""
     return " ".join(_HIDDEN.sub("", " ".join(text.split()).translate(dict.fromkeys(_VISIBLE))).split())
 
 
 def _verbatim(text: str) -> str:
-    """Of an address or DOI, which styles set verbatim: what would end the field, or isn't ASCII, percent-encoded."""
+    """An address or DOI, which styles set verbatim: what would end the field, or isn't ASCII, is percent-encoded."""
     return quote(one_line(text), safe="".join(set(string.punctuation) - set("{}\\")))

@@ -1,7 +1,7 @@
-"""Sentence boundaries with exact character offsets, for the prose that abstracts hold.
+"""Sentence boundaries with exact character offsets, for the prose of abstracts.
 
 Rule-based rather than learned: an abstract mixes prose with TeX, links and reference-like abbreviations, which trained
-splitters cut in half, and every boundary here has to be explainable and reproducible on any machine.
+splitters cut in half, and every boundary has to be explainable and reproducible on any machine.
 """
 
 from __future__ import annotations
@@ -10,19 +10,19 @@ import re
 from bisect import bisect_right
 
 SPLITTER_VERSION = 2
-"""Raised whenever the same text would split differently; an index remembers the version it was built with."""
+"""Raised whenever the same text would be split differently; an index remembers the version it was built with."""
 
 Span = tuple[int, int]
 """Half-open character offsets ``[start, end)`` into a text."""
 
-# What opens a protected span; an escaped character, matched first, opens none, as in "\$5".
+# The openings of protected spans; an escaped character, matched first, opens none, as in "\$5".
 _OPENING = re.compile(
     r"""\\[^(\[] | (?P<round>\\\() | (?P<square>\\\[) | (?P<display>\$\$) | (?P<inline>\$)
       | (?P<link>!?\[) | (?P<address>https?://|www\.) | (?P<code>`)""",
     re.VERBOSE,
 )
-# The whole span. A search for its end stops at the next character that opens the same kind, so that a text full of
-# openings still takes linear time; the two that can't stop there are given up after one failure, which is final.
+# Whole spans. The search for an end stops at the next character that opens the same kind, so that a text full of
+# openings still takes linear time; the two kinds that can't stop there are given up after one failure, which is final.
 _WHOLE = {
     "display": re.compile(r"\$\$(?:[^$\\]|\\.)+\$\$", re.DOTALL),
     # "$5 and $6" is money: no white space within the dollars, and no digit after the second.
@@ -32,14 +32,14 @@ _WHOLE = {
     "link": re.compile(r"!?\[[^\[\]\n]*\]\([^()\s]*+(?:\([^()\s]*+\)[^()\s]*+)*+\)"),  # [text](address)
     # Without the punctuation of the sentence around it.
     "address": re.compile(r"(?:https?://|www\.)[^\s<>\"'`]*[^\s<>\"'`.,;:!?)\]}*_]"),
-    # LaTeX quotes, ``so'' or `so', open with the same mark: code neither follows another nor ends after a space.
+    # LaTeX quotes, ``so'' or `so', open with the same mark: code neither follows another mark nor ends after a space.
     "code": re.compile(r"(?<!`)`(?!\s)[^`\n]+(?<!\s)`(?!`)"),
 }
 _FINAL_FAILURES = frozenset({"round", "square"})
 
 MONEY = re.compile(r"\$\d[\d.,]*[^$\\^_={}]*\s[a-z]{2,}[^$\\^_={}]*\$", re.DOTALL)
-"""What stands between dollars but is no formula, as in "$5 a token against 6$": it starts with a number and goes on in
-words, with nothing that only TeX has."""
+"""Text between dollars that is no formula, as in "$5 a token against 6$": it starts with a number and goes on in words,
+without anything that only TeX has."""
 
 
 def _words(text: str) -> frozenset[str]:
@@ -53,7 +53,7 @@ _NEVER_FINAL = _words(
     cor app appx ref refs no nos vol vols pp ed eds dr prof mr mrs ms st mt jr sr ca incl est dept univ
     """
 )
-# These may end a sentence or stand inside one: the word after them decides.
+# These may end a sentence or be inside one: the word after them decides.
 _MAYBE_FINAL = _words("al inc ltd corp co u.s u.k e.u a.m p.m ph.d i.i.d")
 _OPENERS = _words(
     """
@@ -82,7 +82,7 @@ _LEADING_MARKUP = re.compile(r"[\"'\u201c\u2018`(\[{*_\u00bf\u00a1]*")
 
 
 def protected_spans(text: str) -> list[Span]:
-    """Where formulas, links and code stand in ``text``: spans that nothing may cut, in order and not overlapping."""
+    """The formulas, links and code in ``text``, as spans that nothing may cut, in order and without overlap."""
     spans: list[Span] = []
     given_up: set[str] = set()
     opening = _OPENING.search(text)
@@ -104,9 +104,9 @@ def protected_spans(text: str) -> list[Span]:
 def sentence_spans(text: str) -> list[Span]:
     """Splits ``text`` into sentences.
 
-    The spans are in order, don't overlap, begin and end on characters that are not white space, and leave out nothing
-    but white space. No span boundary lies inside a formula, a link or inline code. A text without a final full stop
-    still ends in a sentence; an empty or blank text has none.
+    The spans are in order, don't overlap, begin and end on characters other than white space, and leave out nothing but
+    white space. No boundary is inside a formula, a link or inline code. A text without a final full stop still ends in
+    a sentence; an empty or blank text has none.
     """
     cuts = sorted(_cuts(text))
     spans: list[Span] = []
@@ -176,7 +176,7 @@ def _ends_sentence(text: str, stop: re.Match[str]) -> bool:
     if before[0].isupper() and before[0].isalpha() and len(word) > 1:
         return True  # "CO" and "SR" are acronyms, "co" and "sr" abbreviations
     if word in _NEVER_FINAL:
-        # "no" and "st" are words too: as words they end a sentence only before something that opens one.
+        # "no" and "st" are words too: as words they end a sentence only if what follows opens one.
         return word in {"no", "app", "def"} and not after[0].isdigit() and _opens(after)
     if word in _MAYBE_FINAL:
         return _opens(after)

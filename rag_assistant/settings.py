@@ -28,7 +28,6 @@ from pydantic import (
     ValidationError,
     ValidationInfo,
     field_validator,
-    model_validator,
 )
 
 from rag_assistant.errors import SettingsError
@@ -46,8 +45,8 @@ _SLIP, _NEAR = 2, 0.8
 which share at least is the same."""
 _MASK = "********"
 _PATHS = ("index", "corpus", "prompts")
-_PLACES = ("index", "chroma_url")
-"""Where an index is: one of them."""
+_PLACES = frozenset({"index", "collection", "chroma_url"})
+_COLLECTION = re.compile(r"[^\W_][\w-]{0,63}")
 _USER_INFO = re.compile(r"(?<=//)[^/@]*(?=@)")
 _SECRET_NAME = re.compile(r"key|token(?!s)|secret|passw|credential", re.IGNORECASE)
 
@@ -84,6 +83,9 @@ class Settings(BaseModel):
 
     Attributes:
         index: Folder of the index; ``None`` is the user's data folder, see :attr:`index_path`.
+        collection: Name of a collection of papers, which has an index of its own in the user's data folder, and its own
+            ``rag.toml`` where there is one beside that. ``index``, ``collection`` and ``chroma_url`` exclude each
+            other; the one from the nearer source counts.
         corpus: Files or folders of papers; ``None`` is the bundled corpus. In the environment, separated like
             ``PATH``.
         backend: What writes answers: an installed backend's name or ``package.module:Class``.
@@ -104,7 +106,7 @@ class Settings(BaseModel):
         lock_timeout: How many seconds to wait for another process that writes the index; ``None`` waits as long as it
             takes.
         chroma_url: A Chroma server that holds the index, ``http://HOST:PORT`` or ``https://HOST``; ``None`` is a
-            folder. It and ``index`` exclude each other: what is given more closely counts.
+            folder.
         chroma_tenant, chroma_database: Where on that server.
         chroma_token: From ``RAG_CHROMA_TOKEN``; sent to that server only.
         prompts: Folder of own prompts for models; one that isn't there is the bundled one.
@@ -119,6 +121,7 @@ class Settings(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     index: Path | None = None
+    collection: str | None = None
     corpus: tuple[Path, ...] | None = None
     backend: str = Field("extractive", min_length=1)
     embedder: str = Field("minilm", min_length=1)
@@ -171,18 +174,23 @@ class Settings(BaseModel):
         """
         given = cls._by_name(overrides)
         notices = cls._strangers()
-        layers = (
+        layers = [
             (dict.fromkeys(given, "given"), given),
             cls._from_environment(),
             cls._from_file(config),
-        )
+        ]
+        chosen = next((layer for _, layer in layers if layer.keys() & _PLACES), {})
+        if isinstance(name := chosen.get("collection"), str):
+            layers.insert(-1, cls._of_collection(name))
         sources: dict[str, str] = dict.fromkeys(cls._names(), "default")
         values: dict[str, Any] = {}
         for origin, layer in reversed(layers):
-            _displace(values, layer)
+            if layer.keys() & _PLACES:
+                for place in _PLACES & values.keys():
+                    del values[place]
+                    sources[place] = "default"
             values.update(layer)
             sources.update(origin)
-        sources |= {name: "default" for name in _PLACES if name not in values}
         fallback = os.environ.get("OPENAI_API_KEY")
         if fallback and "api_key" not in values and values.get("base_url") is None:
             values["api_key"] = fallback
@@ -202,11 +210,10 @@ class Settings(BaseModel):
             SettingsError: A name is unknown, or a value can't be used.
         """
         given = self._by_name(overrides)
-        sources = {**self.sources, **dict.fromkeys(given, "given")}
-        values = dict(self)
-        _displace(values, given)
+        others = dict.fromkeys(_PLACES - given.keys()) if given.keys() & _PLACES else {}
+        sources = {**self.sources, **dict.fromkeys(others, "default"), **dict.fromkeys(given, "given")}
         try:
-            made = type(self)(**{**values, **given})
+            made = type(self)(**{**dict(self), **others, **given})
         except ValidationError as error:
             raise _invalid(error, sources) from None
         made._sources.update(sources)
@@ -228,17 +235,14 @@ class Settings(BaseModel):
 
     @property
     def index_path(self) -> Path:
-        """The index's folder: the one set, or ``index`` in the user's data folder; of an index on a Chroma server, the
-        folder there for this machine's copy."""
+        """The index's folder: the one set, the collection's, or ``index`` in the user's data folder; of an index on a
+        Chroma server, the folder of this machine's copy."""
         if self.index is not None:
             return self.index
-        from platformdirs import user_data_path
-
-        data = user_data_path("rag-assistant", appauthor=False)
-        if self.chroma_url is None:
-            return data / "index"
-        place = "\n".join((self.chroma_url, self.chroma_tenant, self.chroma_database))
-        return data / "servers" / hashlib.sha256(place.encode()).hexdigest()[:16]
+        if self.chroma_url is not None:
+            place = "\n".join((self.chroma_url, self.chroma_tenant, self.chroma_database))
+            return data_folder() / "servers" / hashlib.sha256(place.encode()).hexdigest()[:16]
+        return (data_folder() if self.collection is None else collection_folder(self.collection)) / "index"
 
     @property
     def server_is_local(self) -> bool:
@@ -284,6 +288,15 @@ class Settings(BaseModel):
             return tuple(part for part in value.split(os.pathsep) if part)
         return (value,) if isinstance(value, Path) else value
 
+    @field_validator("collection", mode="after")
+    @classmethod
+    def _named(cls, value: str | None, info: ValidationInfo) -> str | None:
+        if value is not None and not _COLLECTION.fullmatch(value):
+            raise ValueError("it should be up to 64 letters, digits, hyphens and underscores")
+        if value is not None and info.data.get("index") is not None:
+            raise ValueError("there is an index set too; give one of both")
+        return value
+
     @field_validator("base_url", mode="after")
     @classmethod
     def _address(cls, value: str | None) -> str | None:
@@ -293,9 +306,11 @@ class Settings(BaseModel):
 
     @field_validator("chroma_url", mode="after")
     @classmethod
-    def _server(cls, value: str | None) -> str | None:
+    def _server(cls, value: str | None, info: ValidationInfo) -> str | None:
         if value is None:
             return None
+        if any(info.data.get(place) is not None for place in _PLACES):
+            raise ValueError("there is an index or a collection set too; give one of them")
         try:
             parts = urlsplit(value)
             plain = (parts.scheme, parts.netloc, parts.path.rstrip("/"), "", "") == (*parts[:2], "", "", "")
@@ -313,12 +328,6 @@ class Settings(BaseModel):
         if value is not None and not re.fullmatch(r"[!-~]+", value.get_secret_value()):
             raise ValueError("it should be of ASCII letters, digits and punctuation")
         return value
-
-    @model_validator(mode="after")
-    def _one_place(self) -> Self:
-        if self.index is not None and self.chroma_url is not None:
-            raise ValueError("the index is either in a folder (index) or on a server (chroma_url): leave one out")
-        return self
 
     @field_validator("index", "corpus", "prompts", mode="after")
     @classmethod
@@ -387,16 +396,34 @@ class Settings(BaseModel):
         return {name: f"environment ({_variable(name)})" for name in values}, values
 
     @classmethod
+    def _of_collection(cls, name: str) -> tuple[dict[str, str], dict[str, Any]]:
+        """A collection's own settings.
+
+        Raises:
+            SettingsError: Its file can't be used, or names another place.
+        """
+        if not _COLLECTION.fullmatch(name):
+            return {}, {}  # which the setting's own check refuses
+        path = collection_folder(name) / CONFIG_NAME
+        origin, values = cls._read_file(path, "check the file") if path.is_file() else ({}, {})
+        if place := next((place for place in values if place in _PLACES), None):
+            raise SettingsError(f"{path} can't set {place!r}: it is of one collection.", hint="remove it there")
+        return origin, values
+
+    @classmethod
     def _from_file(cls, config: str | os.PathLike[str] | None) -> tuple[dict[str, str], dict[str, Any]]:
         chosen = config or os.environ.get(_CONFIG_VARIABLE)
         path = Path(chosen).expanduser() if chosen else Path(CONFIG_NAME)
         if not chosen and not path.is_file():
             return {}, {}
+        return cls._read_file(path, f"check the path in --config or {_CONFIG_VARIABLE}" if chosen else "check the file")
+
+    @classmethod
+    def _read_file(cls, path: Path, hint: str) -> tuple[dict[str, str], dict[str, Any]]:
         try:
             values = tomllib.loads(path.read_text(encoding="utf-8-sig"))
         except (OSError, UnicodeDecodeError) as error:
             reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
-            hint = f"check the path in --config or {_CONFIG_VARIABLE}" if chosen else "check the file"
             raise SettingsError(f"The settings file {path} can't be read: {reason}.", hint=hint) from error
         except tomllib.TOMLDecodeError as error:
             raise SettingsError(
@@ -418,11 +445,16 @@ def is_local(url: str) -> bool:
         return False
 
 
-def _displace(values: dict[str, Any], closer: Mapping[str, Any]) -> None:
-    """Forgets the one place of an index where the other is given more closely."""
-    for given, other in (_PLACES, _PLACES[::-1]):
-        if given in closer:
-            values.pop(other, None)
+def data_folder() -> Path:
+    """The user's folder for what this program keeps."""
+    from platformdirs import user_data_path
+
+    return user_data_path("rag-assistant", appauthor=False)
+
+
+def collection_folder(name: str) -> Path:
+    """The folder of a collection: its index in ``index``, its settings in ``rag.toml``."""
+    return data_folder() / "collections" / name
 
 
 def _variable(name: str) -> str:
@@ -467,8 +499,6 @@ def _invalid(error: ValidationError, sources: Mapping[str, str]) -> SettingsErro
     """One sentence for the first field that is wrong; a secret's value is never repeated."""
     first = error.errors(include_url=False)[0]
     reason = first["msg"].removeprefix("Value error, ")
-    if not first["loc"]:
-        return SettingsError(f"The settings can't be used together: {reason}.", hint="see: rag-assistant config")
     name = str(first["loc"][len(first["loc"]) > 1 and first["loc"][0] in _TABLES])
     source = sources.get(name, "given")
     value = "" if _SECRET_NAME.search(name) else f" to {_USER_INFO.sub(_MASK, repr(first['input']))}"

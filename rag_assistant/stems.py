@@ -1,7 +1,7 @@
-"""What the forms of an English word have in common, alike for British and American spelling.
+"""What the forms of an English word have in common, in British and American spelling alike.
 
-Two texts on the same are found by stems. Who does what to whom is told by words without their inflection: for a stem
-"performance" is the verb "perform", and "compression" is "compress".
+Stems show whether two texts are about the same thing. Uninflected words show who does what to whom: by its stem
+"performance" would be the verb "perform", and "compression" would be "compress".
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from typing import Any
 from rag_assistant.acronyms import PLURAL
 
 _VOWELLESS = re.compile(r"([bcdfghjklmnpqrtvwxz\d]{2,}|[cgt]pu)s")
-"""Plurals in small letters that Snowball leaves alone."""
+"""Plurals in lower case that Snowball leaves unchanged."""
 _INFLECTION = re.compile(r"(?:ies|ied|ing|(?<!e)ed|es|s|e)$")
 
 
 class _Stemmers(threading.local):
-    """A stemmer a thread: PyStemmer's are not to be shared."""
+    """One stemmer per thread: PyStemmer's must not be shared."""
 
     def __init__(self) -> None:
         import Stemmer
@@ -34,7 +34,7 @@ def _stemmers() -> _Stemmers:
 
 @lru_cache(maxsize=20_000)
 def stem(word: str) -> str:
-    """Snowball's stem: one for "reduces" and "reduced", for "optimise" and "optimization", for "LLM" and "LLMs"."""
+    """Snowball's stem: the same for "reduces" and "reduced", "optimise" and "optimization", "LLM" and "LLMs"."""
     if plural := PLURAL.fullmatch(word) or _VOWELLESS.fullmatch(word):
         return plural[1].lower()
     stemmed: str = _stemmers().english.stemWord(_spelt(word))
@@ -43,7 +43,7 @@ def stem(word: str) -> str:
 
 @lru_cache(maxsize=8192)
 def uninflected(word: str) -> str:
-    """The word without its inflection: "reduces" and "reduced" are alike, "reduction" is another word."""
+    """The word without its inflection: the same for "reduces" and "reduced", another one for "reduction"."""
     lowered = _spelt(word).removesuffix("'s")
     if len(lowered) <= 3 or lowered.endswith("ss"):
         return lowered

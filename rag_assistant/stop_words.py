@@ -1,5 +1,5 @@
-"""English stop words: articles, pronouns, prepositions, conjunctions, auxiliaries and the commonest verbs, which say
-nothing of what a text is about."""
+"""English stop words: articles, pronouns, prepositions, conjunctions, auxiliaries and the commonest verbs, which don't
+show what a text is about."""
 
 from __future__ import annotations
 
@@ -18,5 +18,5 @@ STOP_WORDS = frozenset(
 
 
 def is_stop_word(word: str) -> bool:
-    """Whether a word is one, however it is capitalised."""
+    """Whether a word is a stop word, however it is capitalised."""
     return word.lower() in STOP_WORDS

@@ -1,8 +1,8 @@
-r"""Text as LaTeX that compiles, whatever the text holds.
+r"""Text as LaTeX that compiles, whatever is in the text; and what bibliographies hold of LaTeX as text.
 
-What is written needs T1 fonts (``\usepackage[T1]{fontenc}``), amsmath and amssymb at most. Every other character stays
-as it is and needs LuaLaTeX or XeLaTeX, with a font that has it: other scripts, emoji, letters such as "ơ" and "ả".
-Commands are written out of tables, never handed through: a title can't read a file or define a command where it is
+The result needs at most T1 fonts (``\usepackage[T1]{fontenc}``), amsmath and amssymb. Every other character (other
+scripts, emoji, letters such as "ơ" and "ả") stays as it is and needs LuaLaTeX or XeLaTeX, with a font that has it.
+Commands are written from tables, never passed through: a title can't read a file or define a command when it is
 typeset.
 """
 
@@ -69,7 +69,31 @@ _PIECE = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 
-_UNSCRIPTED = {"sum", "prod", "int", "notin", "cong", "cdots", "iff"}  # "x^\sum" is an error, "x^{\sum}" is none
+_SOURCE = re.compile(
+    r"""\\(?P<escaped>[&%$#_{} ])
+      | (?P<open>(?<!\\[uvHcdkbr`'^"~=.])\{)? \\(?P<accent>[`'^"~=.]|[uvHcdkbr](?![A-Za-z]))
+        \s*(?P<brace>\{)?(?:\\(?=[ij]\b))?(?P<letter>[^\W\d_][\u0300-\u036f]*)(?(brace)\}) (?(open)\})
+      | \\(?:emph|uppercase|ensuremath|text(?:bf|it|rm|sc|sf|sl|tt|up|normal)|url|href\{[^{}]*\})
+        \s*\{(?P<inner>(?:[^{}\\]|\\.)*)\}
+      | (?P<group>\{)? \\(?P<name>[A-Za-z]+)(?:\{\}|[ ])? (?(group)\})
+      | (?P<quote>``|'')""",
+    re.VERBOSE,
+)
+_NAMED = {
+    "textbackslash": "\\", "textasciitilde": "~", "textasciicircum": "^", "textless": "<", "textgreater": ">",
+    "textbar": "|", "textendash": "–", "textemdash": "—", "textquotesingle": "'", "textquoteright": "’",
+    "textquoteleft": "‘", "textquotedblleft": "“", "textquotedblright": "”", "textregistered": "®",
+    "texttrademark": "™", "copyright": "©", "textcopyright": "©", "textdegree": "°", "textmu": "µ", "pounds": "£",
+    "euro": "€", "S": "§", "P": "¶", "dots": "…", "ldots": "…", "textellipsis": "…", "slash": "/", "TeX": "TeX",
+    "LaTeX": "LaTeX", "lbrace": "\\{", "rbrace": "\\}",
+}  # fmt: skip
+_SWITCHES = frozenset("em bf it tt sc rm sl sf scshape itshape bfseries noopsort protect".split())
+_BRACES = re.compile(r"(\\[A-Za-z]+(?:\{[^{}]*\})+|\\[{}])|[{}]")
+_KEPT = "\ue000"
+_NESTED = 4
+"""How deep commands may stand in each other."""
+
+_UNSCRIPTED = {"sum", "prod", "int", "notin", "cong", "cdots", "iff"}  # "x^\sum" is an error, "x^{\sum}" isn't
 _GRAMMAR = r"""
     (?(DEFINE)
       (?<sign>  \\(?:SIGNS)(?![A-Za-z]) | \\[{}|%#&_$] )
@@ -107,8 +131,8 @@ _DOUBLE = "frac dfrac tfrac binom overset underset"
 def to_tex(text: str) -> str:
     """LaTeX that compiles and shows the text; its braces balance, as BibTeX counts them.
 
-    Formulas that are sure to compile stay as they are; others, and dollars that are money, are shown as they are
-    written. So are commands, but for those of a character (``\\alpha``, ``\\'e``) or a style (``\\emph{}``).
+    Formulas that are sure to compile are kept; others, and dollar signs that mean money, are shown as source. So are
+    commands, except for those of a character (``\\alpha``, ``\\'e``) or a style (``\\emph{}``).
     """
     text = _composed(text)
     pieces, end = [], 0
@@ -129,8 +153,57 @@ def words_to_tex(text: str) -> str:
     return tex if _balanced(tex) else _unbraced(tex)
 
 
+def from_tex(text: str, *, braces: bool = False) -> str:
+    """TeX of a title, a name or an abstract as a reader sees it; formulas, addresses and unknown commands stay.
+
+    Args:
+        text: ``M{\\"o}bius``, ``30\\%``, ``\\emph{not}``.
+        braces: Whether bare braces, ``~`` and ``--`` are TeX too, as everywhere in BibTeX.
+    """
+    if not any(mark in text for mark in ("\\{}~`'-" if braces else "\\`")) or _KEPT in text:
+        return text
+    pieces, kept, end = [], [], 0
+    for start, stop in protected_spans(text):
+        source = text[start:stop]
+        if source.startswith("`") or MONEY.fullmatch(source):
+            continue
+        if source[0] not in "$\\[":  # an address, which ends where the braces around it do
+            source = re.split(r"[{}\\]", source)[0]
+        kept.append(source)
+        pieces.append(text[end:start])
+        end = start + len(source)
+    prose = _KEPT.join([*pieces, text[end:]])
+    for _ in range(_NESTED):
+        read = _SOURCE.sub(lambda found: _read(found, bare=braces), prose)
+        if read == prose:
+            break
+        prose = read
+    if braces:
+        prose = re.sub(r"(?<!-)---?(?!-)", lambda dashes: "—" if len(dashes[0]) == 3 else "–", prose)
+        prose = _BRACES.sub(lambda found: found[1] or "", prose).replace("~", " ")
+    prose = re.sub(r"\\([{}])", r"\1", prose)
+    formulas = iter(kept)
+    return re.sub(_KEPT, lambda _: next(formulas), prose)
+
+
+def _read(found: re.Match[str], *, bare: bool) -> str:
+    if found["escaped"]:
+        return found[0] if found["escaped"] in "{}" else found["escaped"]
+    if found["accent"]:
+        letter = unicodedata.normalize("NFC", found["letter"] + _MARKS[found["accent"]])
+        # Without a brace, where it may be no TeX, something escaped a quotation mark (\"a) or an apostrophe (\'t).
+        return letter if "{" in found[0] or (bare and (len(letter) == 1 or found["accent"] in "=.")) else found[0]
+    if found["inner"] is not None:
+        return found["inner"]
+    if found["quote"]:
+        return "“" if found[0] == "``" else "”"
+    if found["name"] in _SWITCHES:
+        return ""
+    return _CHARACTERS.get(found["name"]) or _NAMED.get(found["name"]) or found[0]
+
+
 def _composed(text: str) -> str:
-    """Accents joined to their letters, and the ligatures of copies from PDFs parted: TeX makes its own."""
+    """The text with accents joined to their letters and ligatures from PDFs split: TeX makes its own."""
     text = unicodedata.normalize("NFC", text)
     return re.sub("[\ufb00-\ufb06]", lambda ligature: unicodedata.normalize("NFKC", ligature[0]), text)
 
@@ -159,14 +232,14 @@ def _accented(character: str) -> str:
     tex, *marks = list(unicodedata.normalize("NFD", character))
     if not marks or tex not in ascii_letters or not _ACCENTS.keys() >= set(marks):
         return character
-    # T1 has letters with a mark above, which one below can go around, but not the other way round.
+    # T1 has letters with a mark above, to which one below can be added, but not the other way round.
     for accent in map(_ACCENTS.__getitem__, sorted(marks, key=unicodedata.combining, reverse=True)):
         tex = f"\\{accent}{{{tex}}}" if accent.isalpha() or len(tex) > 1 else f"\\{accent}{tex}"
     return f"{{{tex}}}"
 
 
 def _formula(source: str) -> str:
-    """The source if it is a formula that compiles, its Greek letters and signs as commands; else nothing."""
+    """The source if it is a formula that compiles, with its Greek letters and signs as commands; else nothing."""
     if source[0] not in "$\\" or MONEY.fullmatch(source) or not _balanced(source):
         return ""
     tex = source.replace("\u2212", "-")

@@ -1,7 +1,7 @@
-"""The words of this package as frozen types: papers, passages, hits, and answers with their citations.
+"""The vocabulary of this package as frozen types: papers, passages, hits, and answers with their citations.
 
-Standard library only, so that importing these costs nothing. Everything an :class:`Answer` holds turns into plain JSON
-types with ``to_dict()``; the published schema is ``rag_assistant/data/answer.schema.json``.
+Standard library only, so that importing these costs nothing. Everything in an :class:`Answer` becomes plain JSON types
+with ``to_dict()``; the published schema is ``rag_assistant/data/answer.schema.json``.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ NO_CITATION = "no citation"
 """The reason of a statement that is ``uncited`` because it names no source."""
 
 ClaimVerdict = Literal["supported", "contradicted", "unsaid"]
-"""What the papers say of a claim."""
+"""What the papers say about a claim."""
 
 Length = Literal["short", "normal", "long"]
 """How long an answer should be: a sentence, a few, or about a paragraph; lists name fewer or more papers."""
@@ -38,10 +38,10 @@ class Paper:
 
     Attributes:
         id: Stable across re-imports of the same record.
-        title: As published. Where the source had none it is the abstract's first words and ``title_derived`` is true.
+        title: As published. If the source had none, it is the abstract's first words and ``title_derived`` is true.
         abstract: Verbatim; every quote is a span of it.
         authors: Full names in the order of publication.
-        year: Of publication.
+        year: The year of publication.
         venue: Conference or journal, e.g. ``"ICML 2024"``.
         url: The page a citation links to.
         doi: Without a resolver prefix.
@@ -69,7 +69,7 @@ class Paper:
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A span ``[start, end)`` of a paper's abstract, of whole sentences: what is embedded and searched."""
+    """A span ``[start, end)`` of whole sentences in a paper's abstract: the unit that is embedded and searched."""
 
     id: str
     paper_id: str
@@ -80,10 +80,10 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """Which papers a question is asked of; every given field must match.
+    """Which papers to use for a question; every given field must match.
 
-    ``years`` is an inclusive range, open on a side that is ``None``. Venues and authors match when the given text
-    occurs in the paper's, ignoring case and accents; ids match exactly. Several values of one field are alternatives.
+    ``years`` is an inclusive range, open where it is ``None``. Venues and authors match if the given text occurs in the
+    paper's, ignoring case and accents; ids match exactly. Several values of one field are alternatives.
     """
 
     years: tuple[int | None, int | None] | None = None
@@ -100,12 +100,12 @@ class Hit:
     """A passage found for a question.
 
     Attributes:
-        rank: From 1, one rank per paper: the best passage stands for it.
-        score: What the ranking is by; higher is better. Comparable within one search only.
+        rank: From 1, one rank per paper, which its best passage represents.
+        score: The score that ranks papers; higher is better. Comparable only within one search.
         dense: Cosine similarity of question and passage, in [-1, 1]; ``None`` when only words found it.
         lexical: BM25 score of the paper; ``None`` when only vectors found it.
-        coverage: How closely the paper's words match the question's content words, by idf, in [0, 1]; of an embedder
-            without word vectors by same words and the closeness of whole texts. ``None`` where the records answer.
+        coverage: How closely the paper's words match the question's content words, weighted by idf, in [0, 1]; without
+            word vectors, by identical words and the similarity of whole texts. ``None`` if the records answer.
     """
 
     paper: Paper
@@ -155,7 +155,7 @@ class Citation:
 
 @dataclass(frozen=True, slots=True)
 class Excerpt:
-    """Words of a paper that come closest to a question and don't answer it as far as is known: no citation."""
+    """Words of a paper that come closest to a question but, as far as is known, don't answer it: no citation."""
 
     paper: Paper
     quote: Quote
@@ -179,11 +179,11 @@ class Statement:
     """One sentence of an answer: ``answer.text[start:end] == text``, its markers included.
 
     Attributes:
-        citations: Numbers of the citations that it bears, in order.
+        citations: The numbers of its citations, in order.
         support: ``supported`` by its quotes or fields, ``unsupported``, or ``uncited`` when nothing was found for it.
-        basis: ``abstract``, or ``bibliography`` for facts on authors, venue, year and links.
+        basis: ``abstract``, or ``bibliography`` for facts about authors, venue, year and links.
         reason: Why it isn't supported, in a few words; empty when it is.
-        quotes: Which of its citations' quotes it rests on, in the order of its labels; none where its basis is the
+        quotes: Which of its citations' quotes it rests on, in the order of its labels; none if its basis is the
             bibliography.
     """
 
@@ -212,8 +212,8 @@ class PromptInfo:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What the answer took of a model. Tokens are as the provider reports them; ``cost`` is in US dollars, as the
-    provider reports it or by the prices that are set. All are ``None`` where not known, and zero for answers made
+    """What a model used for the answer. Tokens are as the provider reports them; ``cost`` is in US dollars, as the
+    provider reports it or by the prices in the settings. All are ``None`` if unknown, and zero for answers written
     without a model."""
 
     prompt_tokens: int | None = None
@@ -228,28 +228,28 @@ class Answer:
 
     Attributes:
         question: As asked.
-        standalone_question: What was searched for: the question with what a follow-up leaves out put back.
+        standalone_question: What was searched for: the question, completed with what a follow-up leaves out.
         status: See :data:`Status`.
-        text: The answer, with ``[n]`` markers. Text outside ``statements`` is frame text that code built.
+        text: The answer, with ``[n]`` markers. Text outside ``statements`` is frame text written by code.
         statements: In the order of the text.
         citations: In the order of their numbers, from 1.
         hits: What retrieval found, best first.
         nearest: For refusals, the papers closest to the question, best first.
         closest: For a refusal whose status is ``not_in_abstracts``, the words that come closest; they are no answer.
         looked_for: The words of the question that decided a refusal; empty otherwise.
-        considered: How many papers were in reach of the question, after filters.
+        considered: How many papers the filters let through.
         matched: For questions that ask for a list, how many of these matched; ``None`` otherwise.
-        confidence: The gate's chance, in (0, 1), that an abstract says what is asked, whatever the backend; of several
-            questions the least. ``None`` where nothing was searched or the records answer.
-        notices: What the user should know about how this answer came to be.
+        confidence: The gate's chance, in (0, 1), that an abstract says what is asked, whatever the backend; the least
+            one if there are several questions. ``None`` if nothing was searched or the records answer.
+        notices: What the user should know about how this answer came about.
         passages_sent: How many passages the backend was given.
-        dropped_markers: How many citation markers of a model named nothing that was sent.
-        backend, model: What wrote the text.
+        dropped_markers: How many of a model's citation markers named nothing that was sent.
+        backend, model: The writer of the text.
         prompt: Which prompt was sent; ``None`` when none was.
         usage: Tokens and cost.
         timings_ms: Wall time by stage, in milliseconds, with ``total``.
-        draft: What a model wrote and ``text`` doesn't hold: every statement of it failed its check, or it was withheld
-            because its papers don't seem to say what was asked; else empty.
+        draft: Text of a model that was left out of ``text``, because every statement in it failed its check, or because
+            its papers don't seem to say what was asked; else empty.
     """
 
     question: str
@@ -276,7 +276,7 @@ class Answer:
     draft: str = ""
 
     def to_dict(self) -> dict[str, Any]:
-        """The answer as plain JSON types; ``schema_version`` says which form this is."""
+        """The answer as plain JSON types; ``schema_version`` is the version of this form."""
         return {
             "schema_version": ANSWER_SCHEMA_VERSION,
             **_record(self),
@@ -288,18 +288,18 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Verification:
-    """Whether the papers bear a claim out, with the words that say so.
+    """Whether the papers bear out a claim, with the words that say so.
 
     Attributes:
         claim: As given.
-        verdict: ``supported`` or ``contradicted`` by the paper in ``citations``; ``unsaid`` where no paper that was
-            read says either, or where a number of the claim isn't in the words that would support it.
-        confidence: The reader's probability of the verdict, in [0, 1]; 1 where an abstract has the claim as a sentence,
-            word for word; ``None`` where a missing number decided.
+        verdict: ``supported`` or ``contradicted`` by the paper in ``citations``; ``unsaid`` if no paper that was read
+            says either, or if a number of the claim isn't in the words that would support it.
+        confidence: The reader's probability of the verdict, in [0, 1]; 1 if an abstract has the claim as a sentence,
+            word for word; ``None`` if a missing number decided.
         citations: The paper that decided, with one to three verbatim quotes; none for ``unsaid``.
         nearest: For ``unsaid``, the papers closest to the claim, best first; else none.
-        considered: How many papers were in reach, after filters.
-        reason: What else than the reader decided that it is unsaid, such as which number is missing; else empty.
+        considered: How many papers the filters let through.
+        reason: Why it is unsaid if something other than the reader decided, such as a missing number; else empty.
     """
 
     claim: str
@@ -311,7 +311,7 @@ class Verification:
     reason: str = ""
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain JSON types; ``schema_version`` says which form this is."""
+        """Plain JSON types; ``schema_version`` is the version of this form."""
         return {
             "schema_version": VERIFICATION_SCHEMA_VERSION,
             **_record(self),
@@ -344,7 +344,7 @@ def _address(paper: Paper) -> dict[str, Any]:
 @dataclass(frozen=True, slots=True)
 class StageEvent:
     """Work has reached a stage: ``searching``, ``rewording``, ``reading``, ``judging`` (papers of a list), ``writing``
-    or ``checking``. ``waiting``: a model can't be called for now; the stage that it is called for comes again after it.
+    or ``checking``. ``waiting``: a model can't be called for now; afterwards the interrupted stage is sent again.
 
     ``detail`` is for people.
     """
@@ -362,7 +362,7 @@ class HitsEvent:
 
 @dataclass(frozen=True, slots=True)
 class PromptEvent:
-    """What a model is sent; comes right before it is."""
+    """The prompt that is about to be sent to a model."""
 
     backend: str
     model: str
@@ -373,16 +373,16 @@ class PromptEvent:
 
 @dataclass(frozen=True, slots=True)
 class TextEvent:
-    """A piece of the answer's text, to be put after the pieces before it.
+    """A piece of the answer's text, to be appended to the pieces before it.
 
-    A model's sentence comes in several: its words as they are written, and last what is left of it, with its markers
+    A model's sentence comes in several pieces: its words as they are written, and finally the rest, with its markers
     and the statement. No piece ends within a marker, a formula, code or emphasis.
 
     Attributes:
-        text: The piece; empty where a sentence was told to its end before it was known to be complete.
-        statement: The statement that the piece completes, checked already; its text may have begun in earlier pieces.
-            ``None`` for the beginning of a sentence and for text that code built around.
-        citations: Those of the statement, each with the quotes that all of the text so far rests on.
+        text: The piece; empty if a sentence was streamed to its end before it was known to be complete.
+        statement: The statement that the piece completes, already checked; its text may have begun in earlier pieces.
+            ``None`` for the beginning of a sentence, and for frame text.
+        citations: The statement's citations, each with the quotes that all of the text so far rests on.
     """
 
     text: str
@@ -392,8 +392,8 @@ class TextEvent:
 
 @dataclass(frozen=True, slots=True)
 class FinalEvent:
-    """The finished answer. ``replaced`` is true when its text is not what the text events add up to: every statement
-    failed its check, another backend stood in, or what had come of a sentence was no part of the answer."""
+    """The finished answer. ``replaced`` is true when its text differs from that of the text events together: every
+    statement failed its check, another backend stood in, or part of what was streamed didn't belong to the answer."""
 
     answer: Answer
     replaced: bool = False

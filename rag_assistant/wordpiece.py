@@ -12,13 +12,13 @@ if TYPE_CHECKING:
 
 
 def vocabulary_path() -> Path:
-    """The file with one word piece a line."""
+    """The file with one word piece per line."""
     return Path(str(files("rag_assistant") / "data" / "minilm" / "vocab.txt"))
 
 
 @cache
 def wordpiece() -> Tokenizer:
-    """The tokenizer of the vocabulary that the package carries; it adds ``[CLS]`` and ``[SEP]`` and cuts nothing."""
+    """The tokenizer of the bundled vocabulary; it adds ``[CLS]`` and ``[SEP]`` and truncates nothing."""
     from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
 
     text = vocabulary_path().read_bytes().decode("utf-8")

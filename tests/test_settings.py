@@ -385,7 +385,7 @@ def test_a_password_in_the_address_of_a_chroma_server_is_not_repeated() -> None:
     assert "secret-pw" not in str(caught.value)
 
 
-def test_of_a_folder_and_a_server_the_one_given_more_closely_holds_the_index(
+def test_of_a_folder_and_a_server_the_one_from_the_nearer_source_holds_the_index(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "rag.toml").write_text('index = "from-file"\n')
@@ -395,9 +395,10 @@ def test_of_a_folder_and_a_server_the_one_given_more_closely_holds_the_index(
     assert (loaded.sources["index"], loaded.sources["chroma_url"]) == ("default", "environment (RAG_CHROMA_URL)")
     assert Settings.load(index="here").chroma_url is None
     assert loaded.replaced(index="here").chroma_url is None
+    assert loaded.replaced(collection="other").chroma_url is None
     assert loaded.replaced(index="here").replaced(chroma_url="http://host:2").index is None
     assert loaded.index_path != Settings.load(chroma_database="other").index_path
-    with pytest.raises(SettingsError, match="leave one out"):
+    with pytest.raises(SettingsError, match="give one of them"):
         Settings.load(index="here", chroma_url="http://host:1")
 
 

@@ -1,7 +1,7 @@
-"""Many questions at once: answers in order, failures as rows, and a provider's limits respected.
+"""Many questions at once: answers in order, failures as rows, a provider's limits respected.
 
-A question that a provider refuses for now is asked again at the end, one at a time: what came too fast together comes
-slowly enough then. Pauses that the provider asks for hold back all (see ``GenerativeWriter``).
+Questions that a provider refuses for now are asked again at the end, one at a time, which is slow enough even where
+all at once was too fast. A pause that the provider asks for holds back every question (see ``models/caller.py``).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from rag_assistant.errors import BackendRateLimited, InputError
 from rag_assistant.types import Answer
 
 Done = Callable[[int, int], None]
-"""Called with how many questions are done, and of how many."""
+"""Called with how many questions are done, and how many there are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ def ask_all(
     def one(question: str) -> Outcome:
         try:
             return Outcome(question, answer=ask(question))
-        except Exception as error:  # a row, so that one question doesn't cost the answers of all
+        except Exception as error:  # a row, so that one failure doesn't lose all answers
             return Outcome(question, error=error)
 
     count = _Count(done, len(asked))
@@ -50,7 +50,7 @@ def ask_all(
         for future in as_completed(futures):
             count.add(future.result())
     finally:
-        pool.shutdown(wait=False, cancel_futures=True)  # after Ctrl-C only what is under way is ended
+        pool.shutdown(wait=False, cancel_futures=True)  # after Ctrl-C only questions under way are finished
     outcomes = [future.result() for future in futures]
     for place, outcome in enumerate(outcomes):
         if _again(outcome):

@@ -1,4 +1,4 @@
-"""What a step of an answer waits for: the pieces of a writer or a model, and what becomes of them."""
+"""The calls that an answer waits for: a writer's or a model's pieces, and the events they turn into."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from rag_assistant.writers.base import Backend, Prompt
 
 WRITING = StageEvent("writing")
 Take = Callable[[Piece], Iterable[Event]]
-"""Takes a piece in and tells what there is to tell of it."""
+"""Adds a piece to the answer, and gives the events to send."""
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """Something to be asked.
+    """One call to a writer, a model or a check.
 
     Attributes:
-        pieces, apieces: Ask it, without and with an event loop.
-        take: Takes in what comes.
-        stage: What is told to go on once a pause is over.
-        prompt: What is told before it is asked.
+        pieces, apieces: Make the call, without and with an event loop.
+        take: Handles what arrives.
+        stage: The event that says that work goes on after a pause.
+        prompt: The event to send before the call.
     """
 
     pieces: Callable[[], Iterator[Piece]]
@@ -36,46 +36,46 @@ class Call:
     prompt: PromptEvent | None = None
 
     def events(self) -> Iterator[Event]:
-        """Asks, and tells what happens.
+        """Makes the call, and yields what happens.
 
         Raises:
-            BackendError: It failed.
+            BackendError: The call failed.
         """
         if self.prompt is not None:
             yield self.prompt
         for piece in self.pieces():
-            yield from self._told(piece)
+            yield from self._events_for(piece)
 
     async def aevents(self) -> AsyncGenerator[Event]:
-        """The same, without blocking the event loop; closing it ends the request that is under way."""
+        """The same without blocking the event loop; closing it ends the request under way."""
         if self.prompt is not None:
             yield self.prompt
         async with _closed(self.apieces()) as pieces:
             async for piece in pieces:
-                # A sentence is read before it is told, which takes long enough to hold up other work.
-                told = self._told(piece)
-                for event in await asyncio.to_thread(list, told) if isinstance(piece, Draft) else told:
+                # A sentence is judged before it is sent, which takes long enough to hold up other work.
+                events = self._events_for(piece)
+                for event in await asyncio.to_thread(list, events) if isinstance(piece, Draft) else events:
                     yield event
 
-    def _told(self, piece: Piece) -> Iterable[Event]:
+    def _events_for(self, piece: Piece) -> Iterable[Event]:
         if isinstance(piece, Waiting):
             return (StageEvent("waiting", piece.why) if piece.why else self.stage,)
         return self.take(piece)
 
 
 Steps = Generator[Event | Call, None, None]
-"""What happens, and calls to be made in between; the ``BackendError`` of one that fails is thrown in at its place."""
+"""Events, and calls to be made in between; a failed call's ``BackendError`` is thrown in where it was yielded."""
 
 
 def of_model(call: ModelCall, take: Take, stage: StageEvent = WRITING) -> Call:
     """A model's call."""
     model, prompt = call.caller.model, call.prompt
-    told = PromptEvent(model.name, model.model, prompt.info, prompt.system, prompt.user)
-    return Call(call.pieces, call.apieces, take, stage, told)
+    sent = PromptEvent(model.name, model.model, prompt.info, prompt.system, prompt.user)
+    return Call(call.pieces, call.apieces, take, stage, sent)
 
 
 def of_writer(writer: Backend, prompt: Prompt, ledger: BudgetLedger, take: Take) -> Call:
-    """A writer that is asked for an answer as a whole; what it says it took is paid from the ledger."""
+    """A call to a writer for a whole answer; the usage that it reports is charged to the ledger."""
 
     def taken(piece: Piece) -> Iterable[Event]:
         return take(ledger.after(piece) if isinstance(piece, Usage) else piece)
@@ -85,7 +85,7 @@ def of_writer(writer: Backend, prompt: Prompt, ledger: BudgetLedger, take: Take)
 
 @asynccontextmanager
 async def _closed(pieces: AsyncIterator[Piece]) -> AsyncIterator[AsyncIterator[Piece]]:
-    """Ends a generator, and with it the request, as soon as nobody reads it any more."""
+    """Ends a generator, and its request with it, as soon as nobody reads from it."""
     try:
         yield pieces
     finally:

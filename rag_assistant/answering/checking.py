@@ -1,4 +1,4 @@
-"""The further check of an answer's statements, one call each, after all of them were written."""
+"""The further check of an answer's statements, one call each, once all are written."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from rag_assistant.models.budget import BudgetLedger
 from rag_assistant.types import StageEvent, Usage
 
 MAX_FAILURES = 2
-"""After this many failures of its check an answer's further statements are left as they are: the server is down."""
+"""After this many failed calls the answer's other statements are left as they are: the server is down."""
 _STAGE = StageEvent("checking")
 
 
 def check_statements(check: Check, grounder: Grounder, ledger: BudgetLedger, take: Take) -> Generator[Call, None, str]:
-    """Asks about each statement that passed the checks in code and doesn't repeat its quotes; one that the check
-    doesn't find in them loses its support.
+    """Asks about each statement that passed the checks in code and doesn't just repeat its quotes; a statement that
+    the check doesn't find in its quotes loses its support.
 
     Returns:
-        What to tell of statements that were left unchecked, in one sentence; empty where there are none.
+        A sentence about the statements left unchecked; empty if there are none.
     """
     claims = list(_claims(grounder))
     failures: list[str] = []
@@ -61,8 +61,8 @@ def _opinion(check: Check, claim: Claim, ledger: BudgetLedger, take: Take) -> Ge
         try:
             opinion = check.check(claim)
         except Exception as error:  # a third party's check may raise anything
-            told = error.message if isinstance(error, RagError) else f"{type(error).__name__}: {error}"
-            raise BackendError(" ".join(told.split())) from error
+            message = error.message if isinstance(error, RagError) else f"{type(error).__name__}: {error}"
+            raise BackendError(" ".join(message.split())) from error
         if not isinstance(opinion, Opinion):
             raise BackendError(f"it gave {type(opinion).__name__} and not an Opinion")
         return opinion

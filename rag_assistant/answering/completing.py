@@ -9,9 +9,9 @@ from rag_assistant.drafts import Draft, Frame, Label, Missing, Notice, Piece
 from rag_assistant.evidence.answerability import is_near, matches_by_words
 from rag_assistant.evidence.base import CLOSE, QuestionEvidence
 from rag_assistant.evidence.comparison_subjects import (
+    Subject,
     best_for_subject,
     names_subject,
-    subject_words,
     subjects_of,
     subset,
 )
@@ -77,7 +77,7 @@ def left_out(written: Written) -> Iterator[Piece]:
         return
     denied = " ".join(written.missing).lower()
     for side, is_told in zip(sides, told, strict=True):
-        if is_told or any(evidence.words[at].text.lower() in denied for at in side):
+        if is_told or any(evidence.words[at].text.lower() in denied for at in side.words):
             continue
         place = best_for_subject(evidence, side)
         if place is not None:
@@ -86,7 +86,7 @@ def left_out(written: Written) -> Iterator[Piece]:
             yield Draft(paper.sentences[place[1]].passage.text, (Label(*place),))
             yield Notice(NOTICE)
         elif not any(names_subject(evidence.words, paper, side) for paper in evidence.papers):
-            yield Missing(next(name for name in form.sides if subject_words(evidence.words, name) == side))
+            yield Missing(side.name)
 
 
 def contradicted(written: Written) -> Iterator[Piece]:
@@ -123,14 +123,14 @@ def _text(evidence: QuestionEvidence, label: Label) -> str:
     return evidence.papers[label.paper].sentences[label.sentence or 0].passage.text
 
 
-def _is_about(written: Written, statement: Statement, side: tuple[int, ...]) -> bool:
+def _is_about(written: Written, statement: Statement, side: Subject) -> bool:
     """Whether a statement names a side, or rests on a sentence or a title that does."""
     words = written.evidence.words
     text = statement.text.lower()
-    if all(words[at].text.lower() in text for at in side):
+    if all(words[at].text.lower() in text for at in side.words):
         return True
     rows = []
     for label in written.rests_on(statement):
         paper = written.evidence.papers[label.paper]
         rows += [paper.title_matches, paper.sentences[label.sentence or 0].matches]
-    return any(subset(words, row, side) >= CLOSE for row in rows)
+    return any(subset(words, row, side.words) >= CLOSE for row in rows)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from rag_assistant.answering.snapshots import Snapshots
 from rag_assistant.embedders.base import Embedder
-from rag_assistant.index.build import IndexSummary, build_index, preview, remove
+from rag_assistant.index.build import IndexSummary, build_index, held, preview, remove
 from rag_assistant.index.server import server_of
 from rag_assistant.loaders import LoadReport, OnProgress, load_papers
 from rag_assistant.types import Filters, Paper
@@ -36,17 +36,38 @@ class Library:
         with self._snapshots.use() as retriever:
             return retriever.papers(filters)
 
-    def preview(self, paths: PathLike | Sequence[PathLike], *, add: bool = False) -> IndexSummary:
+    def preview(
+        self,
+        paths: PathLike | Sequence[PathLike],
+        *,
+        add: bool = False,
+        merge: bool = True,
+        columns: Mapping[str, str] | None = None,
+    ) -> IndexSummary:
         """What :meth:`index` would do, without doing it."""
-        report = load_papers(_as_list(paths), progress=self._progress)
+        report = self._loaded(paths, add, merge, columns)
         summary = preview(
             self._settings.index_path, report.papers, self._embedder, add=add, server=server_of(self._settings)
         )
         return _with_problems(summary, report)
 
-    def index(self, paths: PathLike | Sequence[PathLike], *, add: bool = False) -> IndexSummary:
-        """Makes the index hold exactly the papers of these files and folders; with ``add``, these besides its own."""
-        report = load_papers(_as_list(paths), progress=self._progress)
+    def index(
+        self,
+        paths: PathLike | Sequence[PathLike],
+        *,
+        add: bool = False,
+        merge: bool = True,
+        columns: Mapping[str, str] | None = None,
+    ) -> IndexSummary:
+        """Makes the index hold exactly the papers of these files, folders and addresses.
+
+        Args:
+            paths: What to read.
+            add: Whether the papers that are there stay.
+            merge: Whether records of one paper become one, also with one that is there; see ``load_papers``.
+            columns: How columns of tables are called, by field: ``{"abstract": "Summary"}``.
+        """
+        report = self._loaded(paths, add, merge, columns)
         summary = build_index(
             self._settings.index_path,
             report.papers,
@@ -58,9 +79,11 @@ class Library:
         )
         return _with_problems(summary, report)
 
-    def add(self, paths: PathLike | Sequence[PathLike]) -> IndexSummary:
-        """Adds the papers of these files and folders; a paper with a known id replaces that one."""
-        return self.index(paths, add=True)
+    def add(
+        self, paths: PathLike | Sequence[PathLike], *, merge: bool = True, columns: Mapping[str, str] | None = None
+    ) -> IndexSummary:
+        """Adds the papers of these files, folders and addresses; a paper with a known id replaces that one."""
+        return self.index(paths, add=True, merge=merge, columns=columns)
 
     def remove(self, ids: str | Sequence[str]) -> IndexSummary:
         """Removes papers by id.
@@ -76,6 +99,12 @@ class Library:
             lock_timeout=self._settings.lock_timeout,
             server=server_of(self._settings),
         )
+
+    def _loaded(
+        self, paths: PathLike | Sequence[PathLike], add: bool, merge: bool, columns: Mapping[str, str] | None
+    ) -> LoadReport:
+        known = held(self._settings.index_path, server=server_of(self._settings)) if add else ()
+        return load_papers(_as_list(paths), merge=merge, columns=columns, known=known, progress=self._progress)
 
 
 def _as_list(paths: PathLike | Sequence[PathLike]) -> list[PathLike]:

@@ -1,4 +1,4 @@
-"""A list whose papers a model judges, batch by batch: the calls, and what becomes of them."""
+"""A list whose papers a model judges, batch by batch: the calls and their results."""
 
 from __future__ import annotations
 
@@ -25,28 +25,28 @@ from rag_assistant.writers.list_reply import ListReply, Picked, picked
 from rag_assistant.writers.lists import belongs, best_sentence, listed
 
 MOST_JUDGED = 60
-"""Papers of a list that a model is asked about, the most promising first."""
+"""How many papers of a list a model is asked about, the most promising first."""
 _OF_ONE_BATCH = (BackendFiltered, BackendInterrupted, BackendProtocolError)
 """Failures after which the next batch may well succeed."""
 _LOST_IN_A_ROW = 2
-"""After so many batches without a result no further one is sent."""
+"""After this many batches in a row without a result, no more are sent."""
 
 
 @dataclass(slots=True)
 class Listing:
-    """One list on its way: run :meth:`steps`, then :meth:`pieces` is the list.
+    """One list in the making: run :meth:`steps`, then :meth:`pieces` gives the list.
 
-    What was judged is kept when a later batch fails or would cost too much. The papers that were not judged are then
-    matched by their words where there is a fallback, and else left out; ``notices`` says so.
+    What was judged is kept if a later batch fails or would cost too much. Papers that weren't judged are then matched
+    by their words if there is a fallback, and left out otherwise; ``notices`` says so.
 
     Attributes:
         writer: Has the papers judged.
-        writers: Who else may be asked, and what is paid from.
+        writers: Who else may be asked, and the ledger that pays.
         whole: The question with all papers.
         info: The prompt that was sent.
-        sent: How many sentences of abstracts were.
+        sent: How many sentences of abstracts were sent.
         unknown: How many labels named nothing that was sent.
-        fell_back: Whether no paper was judged, and the fallback made the list.
+        fell_back: Whether no paper was judged and the fallback made the list.
         notices: What the user should know.
     """
 
@@ -64,7 +64,7 @@ class Listing:
     _error: BackendError | None = None
 
     def steps(self) -> Steps:
-        """Progress, and the calls; of the fallback where no paper could be judged.
+        """Progress and calls; the fallback's call if no paper could be judged.
 
         Raises:
             BackendError: No paper could be judged, and there is no fallback.
@@ -83,7 +83,7 @@ class Listing:
             lost = 0 if len(self._judged) > before else lost + 1
             left = left[len(self._batch) :]
         if self._judged or not papers:
-            self._tell(papers, len(topical))
+            self._note_unjudged(papers, len(topical))
             return
         failure = self._error or _unreadable(self.writer)
         instead = self.writers.from_abstracts(self.whole, failure.message)
@@ -93,7 +93,7 @@ class Listing:
         yield instead.call
 
     def pieces(self) -> Iterator[Piece]:
-        """The list; a refusal where no paper belongs."""
+        """The list, or a refusal if no paper belongs in it."""
         evidence = self.whole.evidence
         rows = [Label(at, self._rows[at]) for at in sorted(self._rows)]
         if rows:
@@ -102,7 +102,7 @@ class Listing:
             yield Refusal("not_in_corpus", heaviest(evidence))
 
     def _judge(self, left: list[int], done: int, total: int) -> Steps:
-        """Has the first of these papers judged, as many as fit: fewer, where that was too much."""
+        """Has as many of these papers judged as fit, from the first on; fewer if that proves too many."""
         packed: Packed | None = None
         for _ in range(MAX_TRIES):
             shorter = self._packed(left)
@@ -146,7 +146,7 @@ class Listing:
         if said.judged < len(self._batch):
             self._error = self._error or (_cut_off() if said.judged else _unreadable(self.writer))
 
-    def _tell(self, papers: list[int], topical: int) -> None:
+    def _note_unjudged(self, papers: list[int], topical: int) -> None:
         if topical > len(papers):
             self.notices.append(f"Of {topical} papers on the topic the {len(papers)} most promising were judged.")
         left = [at for at in papers if at not in self._judged]
@@ -163,12 +163,12 @@ class Listing:
 
 
 def _size(packed: Packed) -> int:
-    """How many sentences a model is sent."""
+    """How many sentences are sent to a model."""
     return sum(len(paper.sentences) for paper in packed.evidence.papers)
 
 
 def candidates(prompt: Prompt) -> list[int]:
-    """The positions of the papers that a list is made of: those on the topic, the most promising first."""
+    """The positions of the papers considered for a list: those on the topic, the most promising first."""
     evidence: QuestionEvidence = prompt.evidence
     return [
         at

@@ -1,4 +1,4 @@
-"""What no backend needs to be asked about."""
+"""Questions that are refused before any backend is asked."""
 
 from __future__ import annotations
 
@@ -20,29 +20,29 @@ QUOTES_ONLY = (
 
 def precheck(
     form: QuestionForm,
-    alone: RewrittenQuestion,
+    rewritten: RewrittenQuestion,
     evidence: QuestionEvidence,
     occurs: Callable[[str], bool],
     *,
     model: bool,
 ) -> Refusal | None:
-    """What no backend needs to be asked about: an empty question, a greeting, no paper in reach, none on the topic, and
-    a name that no paper has.
+    """The refusal of a question that no backend needs to see: it is empty, a greeting, or about a name that no paper
+    has, or no paper is in reach or on its topic; ``None`` if a backend is to be asked.
 
     Args:
-        form, alone: What is asked.
+        form, rewritten: What is asked.
         evidence: What was found.
         occurs: Whether a word occurs in any paper.
-        model: Whether a model answers: then a question in another language is asked whatever the topic seems to be,
-            since the words and vectors that tell the topic are English.
+        model: Whether a model answers: then a question in another language is passed on whatever its topic seems to
+            be, since the words and vectors that show the topic are English.
     """
     if form.kind == "empty":
         return Refusal("clarify", message="Nothing was asked. Ask a question about the papers.")
     if form.kind == "greeting":
         return Refusal("clarify", message=_what_to_ask(evidence.considered, thanked=says_thanks(form.text)))
-    if alone.asks == "rewording" and not model:
+    if rewritten.asks == "rewording" and not model:
         return Refusal("clarify", message=QUOTES_ONLY)
-    if alone.unresolved:
+    if rewritten.unresolved:
         return Refusal("clarify", message="I can't tell what this refers to. Name the paper, method or topic.")
     if not evidence.considered:
         return Refusal("not_in_corpus")
@@ -50,7 +50,7 @@ def precheck(
         return None
     if not any(not word.carried for word in evidence.words) and not evidence.words:
         return Refusal("clarify")
-    if form.kind != "comparison" and not alone.focus:
+    if form.kind != "comparison" and not rewritten.focus:
         texts = (f"{paper.hit.paper.title} {paper.hit.paper.abstract}" for paper in evidence.papers)
         unknown = unknown_names(form.text, texts, occurs)
         if unknown:

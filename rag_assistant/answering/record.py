@@ -1,4 +1,4 @@
-"""What one question has brought so far, part by part, and the answer that it makes."""
+"""What has been gathered for one question so far, part by part, and the answer made of it."""
 
 from __future__ import annotations
 
@@ -25,15 +25,16 @@ class AnswerRecord:
     """The record of one question.
 
     Attributes:
-        question, k, backend, fallback: As of the run.
+        question, k, backend, fallback: The run's.
         grounder: What was written.
         notices: What the user should know.
         evidences, confidences, standalone: By part: what was found, how sure the gate is that it answers, and the
             question that was searched for.
         refusals: Parts that stay unanswered, and why.
-        asked: How many parts there are; ``written``: how many backends wrote to, ``fell_back``: the fallback.
+        asked, written, fell_back: How many parts there are, how many a backend answered, and how many of these the
+            fallback.
         sent, prompt: How many sentences backends were given, and the latest prompt.
-        draft: What was taken back of what a model wrote.
+        draft: The text of a model that was taken back.
         timings: Milliseconds by stage.
     """
 
@@ -57,7 +58,7 @@ class AnswerRecord:
     started: float = field(default_factory=time.perf_counter)
 
     def count(self, made: Attempt) -> None:
-        """Counts a call that has succeeded."""
+        """Counts a successful attempt."""
         self.written += 1
         self.fell_back += made.fell_back
         self.sent += made.sentences
@@ -65,7 +66,7 @@ class AnswerRecord:
         self.notices += [notice for notice in (made.notice,) if notice]
 
     def take_back(self, before: Grounder) -> None:
-        """Drops what was written since then, but for a draft; what it took stays counted."""
+        """Drops what was written since ``before``, keeping it as a draft; its usage stays counted."""
         written = self.grounder.text[len(before.text) :].strip()
         self.draft = f"{self.draft}\n\n{written}".strip()
         fresh = before.copy()
@@ -74,7 +75,7 @@ class AnswerRecord:
 
     @contextmanager
     def timed(self, stage: str) -> Iterator[None]:
-        """Counts the time within it towards a stage."""
+        """Adds the time spent within to a stage."""
         start = time.perf_counter()
         try:
             yield
@@ -82,10 +83,10 @@ class AnswerRecord:
             self.timings[stage] = self.timings.get(stage, 0.0) + (time.perf_counter() - start) * 1000
 
     def answer(self, first_text: float | None) -> Answer:
-        """What was made of the question.
+        """The answer to the question.
 
         Args:
-            first_text: When the first text was told, by ``time.perf_counter``; ``None`` where none was.
+            first_text: When the first text was streamed, by ``time.perf_counter``; ``None`` if none was.
         """
         grounder = self.grounder
         evidence = self.evidences[0]
@@ -144,12 +145,12 @@ class AnswerRecord:
         )
 
     def hits(self) -> tuple[Hit, ...]:
-        """Of all parts, one a paper, best first within its part; and every paper that is cited."""
+        """The hits of all parts, one per paper, best first within each part, including every cited paper."""
         cited = {citation.paper.id for citation in self.grounder.citations()}
         hits: dict[str, Hit] = {}
         for evidence in self.evidences:
             for hit in hits_of(evidence):
-                # A record that was looked through for a name wasn't found by what it says.
+                # A record that was only searched for a name wasn't found by its content.
                 if (hit.rank <= self.k and hit.passage.text) or hit.paper.id in cited:
                     hits.setdefault(hit.paper.id, hit)
         return tuple(replace(hit, rank=rank) for rank, hit in enumerate(hits.values(), start=1))

@@ -1,4 +1,4 @@
-"""A follow-up that a model rewords: taken if it asks for what was asked, else the rules' version stays."""
+"""A model's rewording of a follow-up: used if it asks for the same thing; otherwise the rules' version stays."""
 
 from __future__ import annotations
 
@@ -21,52 +21,52 @@ from rag_assistant.writers.generative import GenerativeWriter
 
 LONGEST = 400
 _KNOWN_SHARE = 0.7
-"""So many of its content words must stand in the conversation: a model that adds others asks something else."""
+"""The share of its content words that must occur in the conversation: a model that adds others asks something else."""
 _OWN_SHARE = 0.5
 _LEAD_IN = re.compile(
     r"^\W*(?:(?:the\s+)?(?:last\s+)?(?:rewritten|stand-?alone)?\s*question\s*(?:,[^:]{0,40})?:)\s*", re.I
 )
 
 
-def needs_model(alone: RewrittenQuestion, asked: str) -> bool:
-    """Whether a follow-up leaves something out that the rules only guess at. A paper that was counted off ("the second
-    one") is known, and a question that stands alone is left alone."""
-    return not alone.only_focus and not alone.unresolved and alone.text != clean(asked)
+def needs_model(rewritten: RewrittenQuestion, asked: str) -> bool:
+    """Whether a follow-up leaves out something that the rules can only guess. A paper that was counted off ("the second
+    one") is known, and a self-contained question is left alone."""
+    return not rewritten.only_focus and not rewritten.unresolved and rewritten.text != clean(asked)
 
 
 def rewording(
-    alone: RewrittenQuestion,
+    rewritten: RewrittenQuestion,
     asked: str,
     turns: Sequence[Turn],
     writer: GenerativeWriter,
     ledger: BudgetLedger,
     take: Take,
 ) -> Generator[Event | Call, None, RewrittenQuestion]:
-    """Has a model reword a follow-up, where the budget allows that; without a usable reply the rules' version stays."""
+    """Has a model reword a follow-up if the budget allows; without a usable reply the rules' version stays."""
     reply = ModelReply(writer.server)
     try:
         call = writer.caller.prepared(render_rewrite(asked, turns, folder=writer.prompts), reply, ledger)
     except BudgetExceeded:
-        return alone
+        return rewritten
     stage = StageEvent("rewording")
     yield stage
     try:
         yield of_model(call, take, stage)
     except BackendError:
-        return alone
+        return rewritten
     if reply.truncated:
-        return alone
-    return reworded(alone, asked, reply.text, turns) or alone
+        return rewritten
+    return reworded(rewritten, asked, reply.text, turns) or rewritten
 
 
-def reworded(alone: RewrittenQuestion, asked: str, reply: str, turns: Sequence[Turn]) -> RewrittenQuestion | None:
-    """The follow-up with a model's text; ``None`` where that is no question about what was asked.
+def reworded(rewritten: RewrittenQuestion, asked: str, reply: str, turns: Sequence[Turn]) -> RewrittenQuestion | None:
+    """The follow-up in the model's words; ``None`` if these don't ask about what was asked.
 
     Args:
-        alone: What the rules made of it.
+        rewritten: What the rules made of it.
         asked: The follow-up.
         reply: What the model wrote.
-        turns: What was said before.
+        turns: The conversation so far.
     """
     lines = [line for line in without_reasoning(reply).splitlines() if line.strip()]
     text = clean(_LEAD_IN.sub("", lines[0])).strip("\"'“”*` ") if lines else ""
@@ -81,4 +81,4 @@ def reworded(alone: RewrittenQuestion, asked: str, reply: str, turns: Sequence[T
     if sum(stem(word) in kept for word in own) < _OWN_SHARE * len(own):
         return None
     carried = frozenset(word.lower() for word in words if stem(word) not in stems) if own else frozenset()
-    return replace(alone, text=text, carried=carried)
+    return replace(rewritten, text=text, carried=carried)

@@ -1,4 +1,4 @@
-"""One question on its way to an answer: everything but the backend's call, so that sync and async share it."""
+"""How one question is answered: everything but the calls to backends, so that sync and async share it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,15 @@ from rag_assistant.answering.listing import Listing
 from rag_assistant.answering.prechecks import precheck
 from rag_assistant.answering.record import AnswerRecord
 from rag_assistant.answering.rewriting import needs_model, rewording
-from rag_assistant.answering.searching import answered_apart, excluding, fitting, form_of, search, with_each_subject
+from rag_assistant.answering.searching import (
+    answerable_halves,
+    excluding,
+    fitting,
+    form_of,
+    read_for_sides,
+    search,
+    with_each_subject,
+)
 from rag_assistant.answering.streamed_text import StreamedText
 from rag_assistant.answering.writing import Attempt, Writers
 from rag_assistant.checks.base import Check
@@ -33,7 +41,7 @@ from rag_assistant.grounding.ground import Grounder
 from rag_assistant.grounding.injection import without_instructions
 from rag_assistant.grounding.negated_words import without_opposites
 from rag_assistant.models.budget import BudgetLedger
-from rag_assistant.questions.form import MAX_QUESTION, QuestionForm, clean, parts, said_once
+from rag_assistant.questions.form import MAX_QUESTION, QuestionForm, clean, parts, without_repetition
 from rag_assistant.questions.language import is_english
 from rag_assistant.retrieval.retriever import Retriever, hits_of
 from rag_assistant.types import Event, Filters, FinalEvent, HitsEvent, Length, StageEvent, Turn
@@ -42,7 +50,7 @@ from rag_assistant.writers.generative import GenerativeWriter
 
 MAX_PARTS = 6
 _TAKES_BACK = (BackendContextTooLong, BackendFiltered)
-"""After these nothing of a model's answer is kept."""
+"""Errors after which nothing of a model's answer is kept."""
 NOT_ENGLISH = (
     "This seems not to be English, and without a model only English questions are understood well: ask in English, or "
     "choose a model with --backend."
@@ -52,14 +60,14 @@ UNJUDGED = "No reader judged whether the abstracts say what is asked: the settin
 
 @dataclass(slots=True, kw_only=True)
 class QuestionRun:
-    """One question on its way: :meth:`steps` are what happens, with calls to be made in between.
+    """One question being answered: :meth:`steps` yields events, and calls to be made in between.
 
     Attributes:
-        retriever: Finds what answers.
+        retriever: Finds the evidence.
         writer: Writes the answer.
         fallback: Stands in for a writer that fails.
-        ledger: What models are paid from.
-        question, history, k, filters, length: As :meth:`Assistant.ask` is given them.
+        ledger: Pays for the models.
+        question, history, k, filters, length: As given to :meth:`Assistant.ask`.
         trusts_model: Whether a model's answer stands though the abstracts don't seem to say what is asked.
         check: Looks at each statement once more.
     """
@@ -90,14 +98,14 @@ class QuestionRun:
         self._model = self.writer if isinstance(self.writer, GenerativeWriter) else None
 
     def steps(self) -> Steps:
-        """Stages, hits and calls in order, and the final event at the end."""
+        """Stages, hits and calls in order, and the final event last."""
         yield StageEvent("searching")
         joined = self._model is None
-        text = said_once(clean(self.question))
+        text = without_repetition(clean(self.question))
         self._long = len(text) > MAX_QUESTION * 4
         asked = parts(text[: MAX_QUESTION * 4], joined=joined)[:MAX_PARTS] or ("",)
         if joined and len(asked) == 1:
-            asked = answered_apart(self.retriever, asked[0], self.history, self.k, self.filters) or asked
+            asked = answerable_halves(self.retriever, asked[0], self.history, self.k, self.filters) or asked
         self._record.asked = len(asked)
         turns = list(self.history)
         for place, part in enumerate(asked):
@@ -124,7 +132,7 @@ class QuestionRun:
         yield FinalEvent(answer, replaced=self._streamed.text != answer.text)
 
     def _take(self, piece: Piece) -> Iterator[Event]:
-        """Takes a piece of an answer in, and tells what there is to tell of it."""
+        """Adds a piece to the answer, and yields the events to send."""
         if isinstance(piece, Refusal):
             self._record.refusals.append((self._record.standalone[-1], piece))
             return
@@ -141,30 +149,30 @@ class QuestionRun:
             yield event
 
     def _start_over(self, evidence: QuestionEvidence) -> None:
-        """Forgets what the attempt under way has brought, but for what it took. Where some of it was text, no further
-        text is told before the final event replaces it."""
+        """Discards what the current attempt wrote, but not its usage. If some of its text was streamed, no more is
+        until the final event replaces it."""
         del self._record.refusals[self._refused :]
         usage = self._record.grounder.usage
         self._record.grounder = self._before.copy(evidence)
         self._record.grounder.usage = usage
 
     def _keeps(self, error: BackendError) -> bool:
-        """Whether what had come when an attempt failed is kept: where it has a statement that holds."""
-        told = self._record.grounder.statements[len(self._before.statements) :]
-        if isinstance(error, _TAKES_BACK) or not any(one.support == "supported" for one in told):
+        """Whether what had arrived when an attempt failed is kept: it is if it has a statement that holds."""
+        arrived = self._record.grounder.statements[len(self._before.statements) :]
+        if isinstance(error, _TAKES_BACK) or not any(one.support == "supported" for one in arrived):
             return False
         self._record.notices.append(f"{error.message.rstrip('.')}; what had arrived by then is kept.")
         return True
 
     def _part(self, part: str, turns: list[Turn]) -> Steps:
         with self._record.timed("searching"):
-            alone = stand_alone(part, turns, self.retriever.all_papers)
-        if self._model is not None and needs_model(alone, part):
+            rewritten = stand_alone(part, turns, self.retriever.all_papers)
+        if self._model is not None and needs_model(rewritten, part):
             with self._record.timed("rewording"):
-                alone = yield from rewording(alone, part, turns, self._model, self.ledger, self._take)
-        form, evidence = self._search(alone)
+                rewritten = yield from rewording(rewritten, part, turns, self._model, self.ledger, self._take)
+        form, evidence = self._search(rewritten)
         yield HitsEvent(hits_of(evidence)[: self._hit_limit(form)])
-        refusal = precheck(form, alone, evidence, self.retriever.occurs, model=self._model is not None)
+        refusal = precheck(form, rewritten, evidence, self.retriever.occurs, model=self._model is not None)
         if refusal is not None:
             self._record.refusals.append((part, refusal))
             return
@@ -182,20 +190,20 @@ class QuestionRun:
         yield from self._complete(prompt, made)
         self._record.count(made)
 
-    def _search(self, alone: RewrittenQuestion) -> tuple[QuestionForm, QuestionEvidence]:
-        """What is asked for and what was found for it; what there is to say of that is noted."""
-        filters = excluding(self.retriever, alone, self.filters)
+    def _search(self, rewritten: RewrittenQuestion) -> tuple[QuestionForm, QuestionEvidence]:
+        """What is asked for and what was found for it; adds the notices about both."""
+        filters = excluding(self.retriever, rewritten, self.filters)
         with self._record.timed("searching"):
-            form = self._narrowed(form_of(alone), filters)
-            self._record.standalone.append(alone.text)
+            form = self._narrowed(form_of(rewritten), filters)
+            self._record.standalone.append(rewritten.text)
             if form.cut or self._long:
                 self._record.notices.append(
                     f"The question is long: its first {MAX_QUESTION:,} characters were searched with."
                 )
-            evidence = search(self.retriever, form, alone, self.k, filters)
+            evidence = search(self.retriever, form, rewritten, self.k, filters)
             if self._model is not None:
-                evidence = with_each_subject(self.retriever, form, alone, evidence, filters)
-            evidence = without_instructions(evidence, form.text)
+                evidence = with_each_subject(self.retriever, form, rewritten, evidence, filters)
+            evidence = without_instructions(read_for_sides(self.retriever, form, evidence), form.text)
         self._record.evidences.append(evidence)
         evidence = without_opposites(evidence, form.text)
         if form.kind not in ("bibliography", "empty") and evidence.papers:
@@ -216,8 +224,8 @@ class QuestionRun:
         return form, evidence
 
     def _narrowed(self, form: QuestionForm, filters: Filters | None) -> QuestionForm:
-        """The question; where no record fits its conditions, without its topic, which doesn't matter then. Tells in a
-        notice which papers are looked through."""
+        """The question; without its topic if no record fits its conditions, since the topic doesn't matter then. A
+        notice says which papers are searched."""
         if form.records is None or form.field == "records":
             return form
         fit = fitting(self.retriever, form.records, filters)
@@ -230,13 +238,13 @@ class QuestionRun:
         return form
 
     def _check_answer(self, prompt: Prompt, part: str, made: Attempt) -> Generator[Event | Call, None, Attempt]:
-        """Looks at what a model answered to a part as a whole. Where it holds nothing, the fallback answers, if that
-        can; where the abstracts don't say what is asked, it is taken back; where it only repeats the question, the
-        sentences that answer follow."""
-        told = self._record.grounder.statements[len(self._before.statements) :]
-        numbers = {number for statement in told for number in statement.citations}
+        """Looks at a model's answer to a part as a whole. If nothing in it holds, the fallback answers, if it can; if
+        the abstracts don't say what is asked, it is taken back; if it only repeats the question, the sentences that
+        answer are added."""
+        written = self._record.grounder.statements[len(self._before.statements) :]
+        numbers = {number for statement in written for number in statement.citations}
         cited = {citation.paper.id for citation in self._record.grounder.citations() if citation.number in numbers}
-        empty = says_nothing(prompt.form, told)
+        empty = says_nothing(prompt.form, written)
         if empty and self._record.confidences and self._record.confidences[-1] >= SURE:
             instead = yield from self._fall_back(prompt)
             if instead is not None:
@@ -246,13 +254,13 @@ class QuestionRun:
             self._record.take_back(self._before)
             self._record.refusals.append((part, refusal))
             self._record.notices.append(WITHHELD)
-        elif empty and any(statement.support == "supported" for statement in told):
+        elif empty and any(statement.support == "supported" for statement in written):
             for draft in answering_sentences(self._record.grounder.evidence, cited, self._record.grounder.text):
                 yield from self._take(draft)
         return made
 
     def _fall_back(self, prompt: Prompt) -> Generator[Event | Call, None, Attempt | None]:
-        """The fallback's answer instead; ``None`` where there is none, and then all is as before."""
+        """Has the fallback answer instead; ``None`` if it can't, and then everything is as before."""
         instead = self._writers.from_abstracts(prompt, NOTHING_HELD)
         if instead is None:
             return None
@@ -272,12 +280,12 @@ class QuestionRun:
         """Adds what an answer leaves out."""
         for look in (left_out, contradicted) if made.info is not None else (contradicted,):
             grounder = self._record.grounder
-            told = grounder.statements[len(self._before.statements) :]
-            for piece in look(Written(prompt.form, made.evidence, told, grounder.citations(), grounder.missing)):
+            written = grounder.statements[len(self._before.statements) :]
+            for piece in look(Written(prompt.form, made.evidence, written, grounder.citations(), grounder.missing)):
                 yield from self._take(piece)
 
     def _list(self, writer: GenerativeWriter, prompt: Prompt) -> Steps:
-        """Has the papers of a list judged, and tells it."""
+        """Has the papers of a list judged, and adds the list."""
         listing = Listing(writer, self._writers, prompt)
         with self._record.timed("judging"):
             yield from listing.steps()

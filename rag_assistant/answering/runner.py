@@ -1,4 +1,4 @@
-"""From one question's steps to its events, in two ways: the only places where a call is made."""
+"""Turns a question's steps into its events, sync and async; nowhere else are calls made."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rag_assistant.types import Event
 
 
 def events_of(steps: Steps) -> Iterator[Event]:
-    """The events of a question that is answered."""
+    """Makes the calls among the steps, and yields all events."""
     step = next(steps, None)
     while step is not None:
         failure: BackendError | None = None
@@ -27,7 +27,7 @@ def events_of(steps: Steps) -> Iterator[Event]:
 
 
 async def aevents_of(steps: Steps) -> AsyncGenerator[Event]:
-    """The same, without blocking the event loop; closing it ends the request that is under way."""
+    """The same without blocking the event loop; closing it ends the request under way."""
     step = await asyncio.to_thread(next, steps, None)
     while step is not None:
         failure: BackendError | None = None
@@ -44,7 +44,7 @@ async def aevents_of(steps: Steps) -> AsyncGenerator[Event]:
 
 
 def _after(steps: Steps, failure: BackendError | None) -> Event | Call | None:
-    """The next step, after a call that failed where one did; ``None`` at the end."""
+    """The next step, once a failed call's error has been thrown in; ``None`` at the end."""
     if failure is None:
         return next(steps, None)
     try:

@@ -1,4 +1,4 @@
-"""From a question that stands alone to the evidence for it."""
+"""From a self-contained question to the evidence for it."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from rag_assistant.evidence.comparison_subjects import names_subject, subjects_o
 from rag_assistant.questions.content import BIBLIOGRAPHY_WORDS, is_content
 from rag_assistant.questions.form import MAX_QUESTION, QuestionForm, analyse, halves, list_on
 from rag_assistant.questions.records import RecordQuery
+from rag_assistant.retrieval.reading import read_by_sides
 from rag_assistant.retrieval.retriever import Query, Retriever
 from rag_assistant.types import Filters, Turn
 from rag_assistant.writers.bibliography import fitting_papers
@@ -20,60 +21,60 @@ from rag_assistant.writers.lists import belongs
 REPLACED_WEIGHT = 0.6
 
 
-def form_of(alone: RewrittenQuestion) -> QuestionForm:
-    """What a question asks for that was made to stand alone."""
-    if alone.asks == "similar":
-        return QuestionForm(alone.text, "bibliography", field="similar", multi=True)
-    return analyse(alone.text)
+def form_of(rewritten: RewrittenQuestion) -> QuestionForm:
+    """What a rewritten question asks for."""
+    if rewritten.asks == "similar":
+        return QuestionForm(rewritten.text, "bibliography", field="similar", multi=True)
+    return analyse(rewritten.text)
 
 
-def answered_apart(
+def answerable_halves(
     retriever: Retriever, question: str, history: Sequence[Turn], k: int, filters: Filters | None
 ) -> tuple[str, ...]:
-    """The halves of a question that asks the same of two things, where two papers answer them; else none."""
+    """The halves of a question that asks the same of two things, if two different papers answer them; else none."""
     asked = halves(question)
     best = []
     for half in asked:
-        alone, form = stand_alone(half, history, retriever.all_papers), analyse(half)
-        if alone.text != half or form.kind not in ("fact", "yesno"):
+        rewritten, form = stand_alone(half, history, retriever.all_papers), analyse(half)
+        if rewritten.text != half or form.kind not in ("fact", "yesno"):
             return ()
-        evidence = search(retriever, form, alone, k, filters)
+        evidence = search(retriever, form, rewritten, k, filters)
         if not evidence.papers or not judge(evidence.words, evidence.papers[0]).says:
             return ()
         best.append(evidence.papers[0].hit.paper.id)
     return asked if len(set(best)) > 1 else ()
 
 
-def excluding(retriever: Retriever, alone: RewrittenQuestion, filters: Filters | None) -> Filters | None:
-    """The filters without the papers that were told already."""
-    if not alone.exclude:
+def excluding(retriever: Retriever, rewritten: RewrittenQuestion, filters: Filters | None) -> Filters | None:
+    """The filters, without the papers that earlier answers cited."""
+    if not rewritten.exclude:
         return filters
-    left = tuple(paper.id for paper in retriever.papers(filters) if paper.id not in alone.exclude)
+    left = tuple(paper.id for paper in retriever.papers(filters) if paper.id not in rewritten.exclude)
     return replace(filters or Filters(), ids=left or ("",))
 
 
 def search(
-    retriever: Retriever, form: QuestionForm, alone: RewrittenQuestion, k: int, filters: Filters | None
+    retriever: Retriever, form: QuestionForm, rewritten: RewrittenQuestion, k: int, filters: Filters | None
 ) -> QuestionEvidence:
-    """What is found for a question: of a list all that may be on the topic, else the ``k`` best papers."""
-    if form.kind in ("empty", "greeting") or alone.unresolved:
+    """What is found for a question: for a list everything that may be on the topic, else the ``k`` best papers."""
+    if form.kind in ("empty", "greeting") or rewritten.unresolved:
         return QuestionEvidence((), (), len(retriever.papers(filters)))
     if form.field in ("papers_by", "records"):
         return retriever.records(filters)
     if form.field == "similar":
-        return _similar(retriever, alone.focus[0], k, filters)
+        return _similar(retriever, rewritten.focus[0], k, filters)
     scan = form.kind == "list"
-    query = query_of(alone)
+    query = query_of(rewritten)
     if form.records is not None:
         narrowed = replace(filters or Filters(), ids=fitting(retriever, form.records, filters))
         text = list_on(form.records.without).text if form.field == "without" else form.text
         return retriever.retrieve(replace(query, text=text), k=len(narrowed.ids), filters=narrowed, scan=True)
     if form.kind == "bibliography":
         query = replace(query, ignored=BIBLIOGRAPHY_WORDS, judged=False)
-    if alone.only_focus:
+    if rewritten.only_focus:
         in_reach = {paper.id for paper in retriever.papers(filters)}
-        focus = tuple(paper_id for paper_id in alone.focus if paper_id in in_reach)
-        if not focus:  # the paper that is meant is not among those that may be asked
+        focus = tuple(paper_id for paper_id in rewritten.focus if paper_id in in_reach)
+        if not focus:  # the paper that is meant is outside the filters
             return QuestionEvidence((), (), 0)
         narrowed = replace(filters or Filters(), ids=focus)
         return replace(retriever.retrieve(query, k=k, filters=narrowed), considered=len(in_reach))
@@ -81,7 +82,7 @@ def search(
 
 
 def _similar(retriever: Retriever, paper_id: str, k: int, filters: Filters | None) -> QuestionEvidence:
-    """The papers nearest to one, itself first."""
+    """The papers nearest to a given one, which comes first."""
     papers = {paper.id: paper for paper in retriever.all_papers}
     paper = papers[paper_id]
     itself = retriever.records(Filters(ids=(paper_id,)))
@@ -92,7 +93,8 @@ def _similar(retriever: Retriever, paper_id: str, k: int, filters: Filters | Non
 
 
 def fitting(retriever: Retriever, records: RecordQuery, filters: Filters | None) -> tuple[str, ...]:
-    """Ids of the papers in reach whose records fit and, where others are to be left out, that are on the topic."""
+    """Ids of the papers in reach whose records fit; where papers on something are to be left out, only those on the
+    topic."""
     fit = tuple(paper.id for paper in fitting_papers(records, retriever.papers(filters)))
     if not fit or not records.without or not any(map(is_content, records.topic.split())):
         return fit
@@ -104,30 +106,48 @@ def fitting(retriever: Retriever, records: RecordQuery, filters: Filters | None)
 def with_each_subject(
     retriever: Retriever,
     form: QuestionForm,
-    alone: RewrittenQuestion,
+    rewritten: RewrittenQuestion,
     evidence: QuestionEvidence,
     filters: Filters | None,
 ) -> QuestionEvidence:
-    """The evidence, and behind it the best paper on each thing that the question names and no paper found does."""
-    if alone.only_focus:
+    """The evidence, followed by the best paper on each thing that the question names and no paper found so far does."""
+    if rewritten.only_focus:
         return evidence
     found: list[str] = []
-    for side in subjects_of(form, evidence.words):
-        if any(names_subject(evidence.words, paper, side) for paper in evidence.papers):
+    for subject in subjects_of(form, evidence.words):
+        if any(names_subject(evidence.words, paper, subject) for paper in evidence.papers):
             continue
-        text = " ".join(evidence.words[at].text for at in side)
+        text = " ".join(evidence.words[at].text for at in subject.words)
         found += (paper.hit.paper.id for paper in retriever.retrieve(Query(text), k=1, filters=filters).papers)
     if not found:
         return evidence
     narrowed = replace(filters or Filters(), ids=tuple(found))
-    more = retriever.retrieve(query_of(alone), k=len(found), filters=narrowed).papers
+    more = retriever.retrieve(query_of(rewritten), k=len(found), filters=narrowed).papers
     last = len(evidence.papers)
     ranked = (replace(paper, hit=replace(paper.hit, rank=last + paper.hit.rank)) for paper in more)
     return replace(evidence, papers=(*evidence.papers, *ranked))
 
 
-def query_of(alone: RewrittenQuestion) -> Query:
-    """What is searched for a question that was made to stand alone."""
-    weight = REPLACED_WEIGHT if alone.replaced else None
-    query = Query(alone.text, alone.carried, frozenset(alone.focus))
+def read_for_sides(retriever: Retriever, form: QuestionForm, evidence: QuestionEvidence) -> QuestionEvidence:
+    """The evidence of a question that names several things, with what the reader says about each of them in the papers
+    that name one."""
+    subjects = subjects_of(form, evidence.words)
+    naming = [
+        place
+        for place, paper in enumerate(evidence.papers)
+        if paper.reading is not None and any(names_subject(evidence.words, paper, subject) for subject in subjects)
+    ]
+    if retriever.reader is None or not naming:
+        return evidence
+    papers = list(evidence.papers)
+    names = [subject.name for subject in subjects]
+    for place, paper in zip(naming, read_by_sides(retriever.reader, names, [papers[at] for at in naming]), strict=True):
+        papers[place] = paper
+    return replace(evidence, papers=tuple(papers))
+
+
+def query_of(rewritten: RewrittenQuestion) -> Query:
+    """The search query for a rewritten question."""
+    weight = REPLACED_WEIGHT if rewritten.replaced else None
+    query = Query(rewritten.text, rewritten.carried, frozenset(rewritten.focus))
     return query if weight is None else replace(query, carried_weight=weight)

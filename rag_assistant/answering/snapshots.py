@@ -1,4 +1,4 @@
-"""The index as it is now, for the time of one question: a rebuilt one is taken up at the next."""
+"""The index as it is now, held for one question: the next one sees a rebuilt index."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from rag_assistant.retrieval.retriever import Retriever
 
 
 class Snapshots:
-    """Hands out what searches the index; may be used from several threads at once.
+    """Hands out retrievers of the index; may be used from several threads at once.
 
     Args:
         opened: The index as it was opened.
-        searching: Makes what searches an open index.
+        searching: Makes a retriever for an open index.
         reopen: Opens the index again when another generation of it has been written.
     """
 
@@ -31,8 +31,8 @@ class Snapshots:
         """A lease on the index as it is now.
 
         Raises:
-            RuntimeError: It was closed.
-            StoreError: It was rebuilt and can't be opened.
+            RuntimeError: The assistant was closed.
+            StoreError: The index was rebuilt and can't be opened.
         """
         with self._lock:
             if self._snapshot is None:
@@ -45,7 +45,7 @@ class Snapshots:
             return Lease(self._snapshot)
 
     def close(self) -> None:
-        """Lets go of the index once the leases that are out have ended."""
+        """Lets go of the index once all leases have ended."""
         with self._lock:
             snapshot, self._snapshot = self._snapshot, None
         if snapshot is not None:
@@ -53,7 +53,7 @@ class Snapshots:
 
 
 class _Snapshot:
-    """One open generation of the index; closed once it is released and the last question on it has ended."""
+    """One open generation of the index; closed once it is released and its last question has ended."""
 
     def __init__(self, opened: OpenIndex, retriever: Retriever) -> None:
         self.opened = opened
@@ -74,7 +74,7 @@ class _Snapshot:
 
 
 class Lease:
-    """What searches the index, for the time of a ``with``."""
+    """The retriever of the index, for the length of a ``with``."""
 
     def __init__(self, snapshot: _Snapshot) -> None:
         self._snapshot = snapshot

@@ -11,7 +11,7 @@ from rag_assistant.types import Answer, Event, FinalEvent, TextEvent
 class AnswerStream:
     """An answer on its way: iterate it for pieces of text, or :meth:`events` for everything that happens.
 
-    One pass only. ``answer`` is there when the pass is over.
+    One pass only; ``answer`` is there once it is over.
     """
 
     def __init__(self, events: Iterator[Event]) -> None:
@@ -19,7 +19,7 @@ class AnswerStream:
         self._answer: Answer | None = None
 
     def events(self) -> Iterator[Event]:
-        """Stage, hits, text and at last the final event."""
+        """Stages, hits, text, and the final event last."""
         for event in self._events:
             if isinstance(event, FinalEvent):
                 self._answer = event.answer
@@ -32,7 +32,7 @@ class AnswerStream:
 
     @property
     def answer(self) -> Answer:
-        """The finished answer; what has not been read of the stream yet is read first."""
+        """The finished answer; reads the rest of the stream first."""
         if self._answer is None:
             for _ in self.events():
                 pass
@@ -49,7 +49,7 @@ class AsyncAnswerStream:
         self._answer: Answer | None = None
 
     async def events(self) -> AsyncGenerator[Event]:
-        """Stage, hits, text and at last the final event."""
+        """Stages, hits, text, and the final event last."""
         try:
             async for event in self._events:
                 if isinstance(event, FinalEvent):
@@ -57,7 +57,7 @@ class AsyncAnswerStream:
                 yield event
         finally:
             if isinstance(self._events, AsyncGenerator):
-                await self._events.aclose()  # at once: a generator that is left ends when the loop finds the time
+                await self._events.aclose()  # now: an abandoned generator is closed only when the loop gets to it
 
     async def __aiter__(self) -> AsyncGenerator[str]:
         async with aclosing(self.events()) as events:

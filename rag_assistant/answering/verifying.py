@@ -1,6 +1,6 @@
-"""Whether the papers bear a claim out: each is read against it by the reader, and numbers are compared in code.
+"""Whether the papers bear out a claim: the reader judges each paper against it, and code compares the numbers.
 
-A claim that is a sentence of the abstract, word for word, is supported whatever the reader makes of it.
+A claim that is word for word a sentence of an abstract is supported, whatever the reader says.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from rag_assistant.retrieval.retriever import Query, Retriever
 from rag_assistant.types import Citation, ClaimVerdict, Filters, Paper, Quote, Verification
 
 DECIDED = 0.5
-"""From this probability on a paper decides a claim, and a sentence is quoted."""
+"""The probability from which a paper decides a claim, and from which a sentence is quoted."""
 MOST_QUOTES = 3
 NEAREST = 3
 NOT_QUOTED = "not in the quoted words: "
@@ -28,10 +28,10 @@ NOT_QUOTED = "not in the quoted words: "
 def verify(
     retriever: Retriever, reader: Reader | None, claim: str, *, paper: str | None, k: int, filters: Filters | None
 ) -> Verification:
-    """Reads a claim against one paper, or against the ``k`` papers found for it; the most decided one decides.
+    """Judges a claim against one paper, or against the ``k`` papers found for it; the clearest verdict counts.
 
     Raises:
-        InputError: There is no reader, the claim is empty or too long, or no such paper is in reach.
+        InputError: There is no reader, the claim is empty or too long, or the paper isn't within reach.
     """
     if reader is None:
         raise InputError("Without a reader no claim can be verified.", hint="--reader trained")
@@ -45,7 +45,7 @@ def verify(
     evidence = without_instructions(retriever.retrieve(Query(text, judged=False), k=k, filters=filters), text)
     read = [judged for found in evidence.papers if (judged := _judged(reader, text, found)) is not None]
     papers = [found.hit.paper for found in evidence.papers]
-    # The first of those that are as decided as each other: the better one by the search.
+    # On a tie the first: the search ranked it higher.
     best = max(read, key=lambda one: one.decided, default=None)
     if best is None:
         reason = "nothing to read is in reach"
@@ -66,7 +66,7 @@ def verify(
 
 @dataclass(frozen=True, slots=True)
 class _JudgedPaper:
-    """A paper with what the reader makes of the claim and the sentences that it read."""
+    """A paper, the sentences that the reader read, and its verdict on the claim."""
 
     paper: Paper
     sentences: tuple[EvidenceSentence, ...]
@@ -77,7 +77,7 @@ class _JudgedPaper:
         return max(self.stance.supported, self.stance.contradicted)
 
     def quotes(self) -> tuple[Quote, ...]:
-        """The likeliest sentences in the order of the abstract, at least one."""
+        """The likeliest sentences, at least one, in the order of the abstract."""
         chances = self.stance.sentences
         order = sorted(range(len(self.sentences)), key=lambda at: -chances[at])
         chosen = [at for place, at in enumerate(order[:MOST_QUOTES]) if not place or chances[at] >= DECIDED]
@@ -105,7 +105,7 @@ def _bare(text: str) -> str:
 
 
 def _missing(claim: str, quotes: Sequence[Quote], paper: Paper) -> list[str]:
-    """The claim's numbers that its quotes don't have."""
+    """The numbers of the claim that the quotes don't have."""
     texts = [quote.text for quote in quotes]
     if any(_bare(text) == _bare(claim) for text in texts):
         return []

@@ -19,14 +19,14 @@ MAX_TRIES = 4
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """A writer that is asked, or was.
+    """One attempt at having an answer written.
 
     Attributes:
-        call: Asks it.
-        evidence: What it is given.
+        call: Asks the writer.
+        evidence: What the writer is given.
         info: Which prompt a model is sent; ``None`` for a writer that reads the evidence itself.
-        notice: What the user should know about how it came to be this; may be empty.
-        fell_back: Whether it stands in for the writer that was chosen.
+        notice: What the user should know about how the attempt came about; may be empty.
+        fell_back: Whether the fallback stands in for the chosen writer.
     """
 
     call: Call
@@ -37,13 +37,13 @@ class Attempt:
 
     @property
     def sentences(self) -> int:
-        """How many sentences of abstracts it is given."""
+        """How many sentences of abstracts the writer is given."""
         return sum(len(paper.sentences) for paper in self.evidence.papers)
 
 
 @dataclass(frozen=True, slots=True)
 class Writers:
-    """Who may be asked, and what is paid from; ``take`` takes in what comes."""
+    """Who may be asked, and the ledger that pays; ``take`` handles each piece as it arrives."""
 
     writer: Backend
     fallback: Backend | None
@@ -51,10 +51,10 @@ class Writers:
     take: Take
 
     def attempt(self, prompt: Prompt) -> Attempt:
-        """The writer's.
+        """The chosen writer's attempt.
 
         Raises:
-            BackendError: It can't be asked.
+            BackendError: The writer can't be asked.
         """
         packed = self.writer.packed(prompt) if isinstance(self.writer, GenerativeWriter) else None
         if packed is None or not isinstance(self.writer, GenerativeWriter):
@@ -64,11 +64,11 @@ class Writers:
         return Attempt(call, packed.evidence, packed.rendered.info, packed.notice)
 
     def from_abstracts(self, prompt: Prompt, why: str) -> Attempt | None:
-        """The fallback's; ``None`` where there is none.
+        """The fallback's attempt; ``None`` if there is no fallback.
 
         Args:
             prompt: What is asked.
-            why: What made it necessary, as a sentence.
+            why: Why the fallback is needed, as a sentence.
         """
         if self.fallback is None:
             return None
@@ -78,15 +78,15 @@ class Writers:
     def written(
         self, prompt: Prompt, start_over: Callable[[QuestionEvidence], None], keeps: Callable[[BackendError], bool]
     ) -> Generator[Call, None, Attempt]:
-        """Asks until one attempt succeeds, which is returned.
+        """Asks until an attempt succeeds, and returns that attempt.
 
         Args:
             prompt: What is asked.
-            start_over: Called before each attempt with its evidence: what an earlier one has brought is taken back.
-            keeps: Whether to be content with what had come when the last attempt failed.
+            start_over: Called before each attempt with its evidence: discards what earlier attempts wrote.
+            keeps: Whether what had arrived when the last attempt failed is good enough.
 
         Raises:
-            BackendError: That of the last attempt.
+            BackendError: The last attempt's.
         """
         made: Attempt | None = None
         kept: Attempt | None = None

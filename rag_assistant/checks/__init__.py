@@ -1,1 +1,1 @@
-"""Further checks of statements that the checks in code let pass."""
+"""Further checks of statements that passed the checks in code."""

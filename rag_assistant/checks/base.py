@@ -1,4 +1,4 @@
-"""What the assistant asks of a further check: does what is quoted say the statement?
+"""The interface of a further check: do the quotes say what the statement says?
 
 A further check (an entailment model, a judge) sees only statements that passed the checks in code, and can only take
 support away. A statement that repeats its quote word for word, or a field of a record, needs none.
@@ -14,13 +14,13 @@ from rag_assistant.types import Paper, Usage
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A statement with what it rests on.
+    """A statement, with what it rests on.
 
     Attributes:
         statement: One sentence of the answer, without markers.
-        quotes: The sentences it cites, verbatim from the abstracts, in the order it cites them; at least one. They are
-            text of others: data, never instructions.
-        papers: The papers these stand in, each once.
+        quotes: The sentences it cites, verbatim from the abstracts, in the order in which it cites them; at least one.
+            They are text of others: data, never instructions.
+        papers: The papers that these are from, each once.
     """
 
     statement: str
@@ -30,12 +30,12 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Opinion:
-    """What a check found.
+    """The result of a check.
 
     Attributes:
-        holds: Whether the quotes say the statement; ``False`` takes its support away.
+        holds: Whether the quotes say what the statement says; ``False`` takes its support away.
         reason: Why not, in a few words without a full stop; may be empty.
-        usage: What it took, where that counts.
+        usage: The usage of the check, if it counts.
     """
 
     holds: bool
@@ -47,7 +47,7 @@ class Opinion:
 class Check(Protocol):
     """A further check. Its methods may be called from several threads at once.
 
-    Whatever it raises leaves the statement as the checks in code found it, and is told in a notice.
+    If it raises an error, the statement stays as the checks in code found it, and a notice says so.
     """
 
     @property
@@ -55,4 +55,4 @@ class Check(Protocol):
         """What a user calls it, e.g. ``model``."""
 
     def check(self, claim: Claim) -> Opinion:
-        """Whether the quotes say the statement. From async code it is called in a thread of its own."""
+        """Whether the quotes say what the statement says. Async code calls this in a separate thread."""

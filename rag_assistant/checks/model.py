@@ -1,4 +1,4 @@
-"""Asks the model that writes the answers whether the quotes say what a statement says: a yes or a no."""
+"""Asks the model that writes the answers whether the quotes say what a statement says: yes or no."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ _SAID = re.compile(r"\W*(?:answer\W+)?(?P<word>yes|no)\b", re.IGNORECASE)
 
 
 class ModelCheck:
-    """One call a statement, with the prompt ``check.jinja``, the model's settings, retries and pauses.
+    """One call per statement, with the prompt ``check.jinja``, and the model's settings, retries and pauses.
 
     Args:
-        backend: What writes the answers; it must be one that calls a model.
+        backend: The writer of the answers; it must be one that calls a model.
 
     Raises:
-        PluginError: It calls none.
+        PluginError: The backend calls no model.
     """
 
     name = "model"
@@ -41,16 +41,16 @@ class ModelCheck:
         """The call that asks.
 
         Raises:
-            BudgetExceeded: It may take more than is left.
+            BudgetExceeded: The call may cost more than is left.
         """
         rendered = render_check(claim.statement, claim.quotes, claim.papers, folder=self._writer.prompts)
         return self._writer.caller.prepared(rendered, ModelReply(self._writer.server), ledger)
 
     def opinion(self, reply: ModelReply) -> Opinion:
-        """What a reply says.
+        """The opinion in a reply.
 
         Raises:
-            BackendProtocolError: Neither yes nor no.
+            BackendProtocolError: The reply says neither yes nor no.
         """
         said = _SAID.match(reply.answer)
         if said is None:
@@ -65,7 +65,7 @@ class ModelCheck:
         """Asks and reads the reply.
 
         Raises:
-            BackendError: The model failed, or what it said is neither yes nor no.
+            BackendError: The model failed, or it said neither yes nor no.
         """
         call = self.call(claim)
         usage = next((piece for piece in call.pieces() if isinstance(piece, Usage)), Usage())

@@ -17,7 +17,7 @@ def resolve_check(chosen: str | object, settings: Settings, backend: Backend) ->
     A class or factory is given ``settings`` and ``backend`` if it has parameters of these names.
 
     Raises:
-        PluginError: There is no such plug-in, it is no check, or it can't work with this backend.
+        PluginError: There is no such plug-in, it isn't a check, or it can't work with this backend.
     """
     made: Any = chosen
     if isinstance(chosen, str):

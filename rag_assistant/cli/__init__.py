@@ -1,6 +1,6 @@
-"""The command ``rag-assistant``: answers to stdout, everything else to stderr, one clear sentence for an error.
+"""The command ``rag-assistant``: answers on stdout, everything else on stderr, one clear sentence for an error.
 
-Heavy imports happen inside commands, so that ``--help`` is quick and ``ask`` pays for what it uses only.
+Heavy imports happen inside commands, so that ``--help`` is quick and ``ask`` pays only for what it uses.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ INTERRUPTED = 130
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs one command and returns its exit code.
 
-    0: done, refusals included. 1: an error, told as ``error: ...`` and ``hint: ...`` on stderr. 2: the command line
-    can't be understood. 130: interrupted by Ctrl-C. 141: the reader of stdout went away.
+    0: done, refusals included. 1: an error, with ``error: ...`` and ``hint: ...`` on stderr. 2: the command line can't
+    be understood. 130: interrupted by Ctrl-C. 141: the reader of stdout went away.
     """
     state = State()
     for descriptor in range(3):
         try:
             os.fstat(descriptor)
-        except OSError:  # closed: the next file that is opened would get its number, and what libraries print
+        except OSError:  # closed: the next file opened would get its number, and with it what libraries print
             os.open(os.devnull, os.O_RDWR)
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="replace")  # a terminal that can't show a letter is no reason to fail
-    with suppress(OSError):  # a folder that was deleted under us holds no plug-in
+            stream.reconfigure(errors="replace")  # a letter that the terminal can't show is no reason to fail
+    with suppress(OSError):  # a folder deleted under us has no plug-ins
         if not {"", str(Path.cwd())} & set(sys.path):
             sys.path.append(str(Path.cwd()))  # so that module:Class also names a plug-in in the current folder
     try:
@@ -49,15 +49,15 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _as_switch(argv: Sequence[str] | None) -> Sequence[str] | None:
-    """``--fallback extractive``, as it once had to be said, as the switch ``--fallback``."""
+    """``--fallback extractive``, once the form of the switch, as ``--fallback``."""
     words = list(sys.argv[1:] if argv is None else argv)
     kept = [word for before, word in pairwise(("", *words)) if (before, word) != ("--fallback", "extractive")]
     kept = ["--fallback" if word == "--fallback=extractive" else word for word in kept]
-    return argv if kept == words else kept  # of None Typer makes more: it expands patterns on Windows
+    return argv if kept == words else kept  # given None, Typer also expands patterns on Windows
 
 
 def _failed(error: Exception, state: State) -> int:
-    if type(error).__name__ == "Abort":  # how some versions of Typer tell of Ctrl-C
+    if type(error).__name__ == "Abort":  # how some versions of Typer report Ctrl-C
         return INTERRUPTED
     if state.debug:
         import traceback

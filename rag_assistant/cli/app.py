@@ -1,4 +1,4 @@
-"""The commands, put together."""
+"""The command line, assembled from its commands."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import typer
 from rag_assistant.cli import (
     asking,
     chat,
+    collections,
     drafting,
     evaluating,
     health,
@@ -61,6 +62,9 @@ app.command()(asking.search)
 app.command()(verifying.verify)
 app.command()(library.index)
 app.command()(library.papers)
+app.command()(collections.collections)
+app.command()(collections.remove)
+app.command()(collections.export)
 app.command()(chat.chat)
 app.command()(ui.ui)
 app.command()(health.doctor)

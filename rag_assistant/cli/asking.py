@@ -60,7 +60,7 @@ def ask(
                 if person
                 else drained(state, assistant, asked, filters=filters)
             )
-        tell(state, answer)
+        show_notices(state, answer)
         if person:
             from rag_assistant.cli.terminal import show_answer
 
@@ -100,13 +100,13 @@ def search(
             show_hits(hits)
         else:
             for hit in hits:
-                year_told = "" if hit.paper.year is None else str(hit.paper.year)
-                cells = (f"{hit.rank}", f"{hit.score:.4f}", hit.paper.id, year_told, hit.paper.title, hit.passage.text)
+                year = "" if hit.paper.year is None else str(hit.paper.year)
+                cells = (f"{hit.rank}", f"{hit.score:.4f}", hit.paper.id, year, hit.paper.title, hit.passage.text)
                 emit("\t".join(one_line(cell) for cell in cells), end="\n")
 
 
-def tell(state: State, answer: Answer) -> None:
-    """Notices on stderr, and with ``-v`` what the answer took."""
+def show_notices(state: State, answer: Answer) -> None:
+    """Shows an answer's notices on stderr, and with ``-v`` what it cost in time and tokens."""
     if "rewording" in answer.timings_ms and answer.standalone_question != answer.question:
         state.note(f"asked as: {answer.standalone_question}")
     for notice in answer.notices:
@@ -115,11 +115,11 @@ def tell(state: State, answer: Answer) -> None:
 
 
 def _taken(answer: Answer) -> str:
-    """Where the time of an answer went, in milliseconds, and what its model reports."""
+    """How the time of an answer was spent, in milliseconds, and the usage that its model reports."""
     usage = answer.usage
-    told = [f"{stage} {value:.0f} ms" for stage, value in answer.timings_ms.items()]
+    costs = [f"{stage} {value:.0f} ms" for stage, value in answer.timings_ms.items()]
     if usage.prompt_tokens is not None and usage.completion_tokens is not None:
-        told.append(f"{usage.prompt_tokens:,} tokens sent, {usage.completion_tokens:,} written")
+        costs.append(f"{usage.prompt_tokens:,} tokens sent, {usage.completion_tokens:,} written")
     if usage.cost is not None:
-        told.append(f"${usage.cost:.4f}")
-    return f"{answer.status}, {answer.backend} {answer.model}: {', '.join(told)}"
+        costs.append(f"${usage.cost:.4f}")
+    return f"{answer.status}, {answer.backend} {answer.model}: {', '.join(costs)}"

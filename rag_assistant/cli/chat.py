@@ -1,4 +1,4 @@
-"""``chat``: a conversation in the terminal, or one question a line on stdin."""
+"""``chat``: a conversation in the terminal, or one question per line on stdin."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from rag_assistant.cli import options as o
-from rag_assistant.cli.asking import tell
+from rag_assistant.cli.asking import show_notices
 from rag_assistant.cli.command import command
 from rag_assistant.cli.session import drained, opened, watched
 from rag_assistant.cli.state import State, emit, emit_json, is_terminal, say
@@ -41,7 +41,7 @@ def chat(
     json: o.Json = False,
 ) -> None:
     """Ask one question after another; a follow-up may leave out what was said before."""
-    papers.filters()  # what is no filter is told before anything is loaded
+    papers.filters()  # a malformed filter is reported before anything is loaded
     with opened(state, flags.settings()) as assistant:
         conversation = Conversation(assistant, state, papers, as_json=json)
         if is_terminal(sys.stdin):
@@ -54,7 +54,7 @@ def chat(
 
 
 class Conversation:
-    """What was said so far, and what a line does to it.
+    """The conversation so far, and what each line does to it.
 
     Attributes:
         failures: How many questions ended in an error.
@@ -71,7 +71,7 @@ class Conversation:
         self.failures = 0
 
     def take(self, line: str) -> bool:
-        """Does what a line asks for; false when the conversation is over."""
+        """Does what a line asks for; false if that ends the conversation."""
         if line == "/quit":
             return False
         if line == "/new":
@@ -95,13 +95,13 @@ class Conversation:
         return True
 
     def reach(self) -> str:
-        """How many papers are asked, of how many."""
+        """How many papers the filters let through, of how many."""
         filters, every = self._chosen.filters(), len(self._assistant.papers())
         asked = "" if filters is None else f"{len(self._assistant.papers(filters=filters)):,} of "
         return f"{asked}{every:,} {'paper' if every == 1 else 'papers'}"
 
     def _filter(self, asked: str) -> None:
-        """Sets a filter, clears one or all, and shows what holds."""
+        """Sets a filter, or clears one or all, and shows those in force."""
         name, _, value = asked.partition(" ")
         if name == "clear":
             self._chosen = o.FilterOptions()
@@ -109,13 +109,13 @@ class Conversation:
             self._chosen = _with(self._chosen, name, value.strip())
         elif name:
             close = get_close_matches(name, [*_FIELDS, "clear"], n=1)
-            told = f"did you mean {close[0]}? " if close else ""
-            raise InputError(f"There is no filter {name}.", hint=f"{told}/filter year, author, venue, id or clear")
+            near = f"did you mean {close[0]}? " if close else ""
+            raise InputError(f"There is no filter {name}.", hint=f"{near}/filter year, author, venue, id or clear")
         held = [(name, getattr(self._chosen, field)) for name, field in _FIELDS.items()]
-        told = "; ".join(
+        shown = "; ".join(
             f"{name} {value if isinstance(value, str) else ', '.join(value)}" for name, value in held if value
         )
-        say(f"{told or 'no filter'}: {self.reach()}")
+        say(f"{shown or 'no filter'}: {self.reach()}")
 
     def _answer(self, question: str) -> None:
         history, filters = tuple(self._history), self._chosen.filters()
@@ -135,7 +135,7 @@ class Conversation:
             return
         self._history.append((question, answer.text))
         self._last = answer
-        tell(self._state, answer)
+        show_notices(self._state, answer)
         self._show(answer)
 
     def _show(self, answer: Answer) -> None:
@@ -162,10 +162,10 @@ class Conversation:
 
 
 def _with(chosen: o.FilterOptions, name: str, value: str) -> o.FilterOptions:
-    """The filters with one set, or without it where there is no value; commas part alternatives.
+    """The filters with one set, or without it if there is no value; commas separate alternatives.
 
     Raises:
-        InputError: The years are no range.
+        InputError: The years aren't a range.
     """
     several = [part for part in map(str.strip, value.split(",")) if part]
     given: dict[str, Any] = {_FIELDS[name]: (value if name == "year" else several) or None}
@@ -178,7 +178,7 @@ def _with(chosen: o.FilterOptions, name: str, value: str) -> o.FilterOptions:
 
 
 def _lines() -> Iterator[str]:
-    """The lines of stdin. At a prompt Ctrl-C clears the line, and ends them where it is pressed twice in a row."""
+    """The lines of stdin. At a prompt Ctrl-C clears the line; pressed twice in a row, it ends the input."""
     pressed = False
     while True:
         try:

@@ -1,4 +1,4 @@
-"""What ``doctor`` looks at: each check says what it found and, where something is wrong, what to do about it."""
+"""The checks of ``doctor``: each says what it found and, if something is wrong, what to do about it."""
 
 from __future__ import annotations
 
@@ -36,23 +36,23 @@ _PACKAGES = (
     "rich",
 )
 _PROBE_SECONDS = 120
-_TOLD = 5
+_SHOWN = 5
 _LOCAL_BACKENDS = ("extractive", "llamacpp")
 _SERVER_BACKENDS = ("openai", "openai-like")
 _LOCAL_EMBEDDERS = ("minilm", "minilm-plain")
 _BUNDLED = (19, 31)
-"""How many papers ship with the package, and their passages."""
+"""How many papers ship with the package, and how many passages they have."""
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that was looked at.
+    """The result of one check.
 
     Attributes:
-        name: What.
+        name: What was checked.
         status: ``ok``; ``note``: worth knowing; ``bad``: answers are wrong or impossible until it is mended.
         detail: What was found.
-        hint: What to do; empty where nothing is.
+        hint: What to do; empty if there is nothing to do.
     """
 
     name: str
@@ -67,7 +67,7 @@ def run_checks(state: State, flags: AnswerOptions, *, repair: bool) -> Iterator[
     Args:
         state: The run.
         flags: Settings named on the command line.
-        repair: Whether to open the index, which rebuilds it where it is damaged, rather than only look at it.
+        repair: Whether to open the index, which rebuilds what is damaged, rather than only look at it.
     """
     from rag_assistant.settings import Settings
 
@@ -78,8 +78,8 @@ def run_checks(state: State, flags: AnswerOptions, *, repair: bool) -> Iterator[
     except RagError as error:
         yield Finding("settings", "bad", error.message, error.hint)
         return
-    told = {"given": "flags"}
-    set_by = sorted({told.get(source, source) for source in settings.sources.values() if source != "default"})
+    shown_as = {"given": "flags"}
+    set_by = sorted({shown_as.get(source, source) for source in settings.sources.values() if source != "default"})
     taken = [f"from {', '.join(set_by)}" if set_by else "all defaults", *settings.notices]
     yield Finding("settings", "note" if settings.notices else "ok", "; ".join(taken))
     yield privacy_check(settings)
@@ -104,7 +104,7 @@ def python_check() -> Finding:
 
 
 def package_checks() -> Iterator[Finding]:
-    """Versions of what matters; a missing package is bad."""
+    """The versions of important packages; a missing one is bad."""
     from importlib.metadata import PackageNotFoundError, version
 
     found, missing = [], []
@@ -143,8 +143,8 @@ def privacy_check(settings: Settings) -> Finding:
 
 
 def embedder_check(settings: Settings) -> Finding:
-    """Loads the embedder; the default one also embeds a word, others are not called since that may cost money, but a
-    server of OpenAI's is asked for its models."""
+    """Whether the embedder loads. The default one also embeds a word; others aren't called, since that may cost money,
+    but OpenAI's server is asked for its models."""
     from rag_assistant.embedders.resolve import resolve_embedder
 
     try:
@@ -154,7 +154,7 @@ def embedder_check(settings: Settings) -> Finding:
             from rag_assistant.embedders.openai import DEFAULT_MODEL
             from rag_assistant.models.openai import OpenAIModel
 
-            # Before it is loaded: that may call it, and try for minutes where nobody is there.
+            # Before the embedder is loaded: that may call the server, and retry for minutes if it isn't there.
             its = {"model": settings.embedder_model or DEFAULT_MODEL, "base_url": None, "api_key": SecretStr(key)}
             server = OpenAIModel(settings=settings.model_copy(update=its))
             found = server_check("embedder", "openai can be loaded", server)
@@ -174,8 +174,8 @@ def embedder_check(settings: Settings) -> Finding:
 
 
 def backend_check(settings: Settings) -> Finding:
-    """Whether the backend can be found and has what it needs, and its server answers; its model is not asked anything,
-    and not loaded, since it may be large."""
+    """Whether the backend can be found and has what it needs, and its server answers. Its model is neither called nor
+    loaded, since it may be large."""
     from rag_assistant.plugins import load_plugin
 
     try:
@@ -196,27 +196,27 @@ def backend_check(settings: Settings) -> Finding:
     return Finding("backend", "ok", settings.backend)
 
 
-def server_check(name: str, told: str, backend: Any) -> Finding:
-    """Whether the server of a backend gives its list of models, and has the one that is set.
+def server_check(name: str, place: str, backend: Any) -> Finding:
+    """Whether a backend's server lists its models, and has the one in the settings.
 
     Raises:
-        BackendError: It isn't there, or refuses the key.
+        BackendError: The server isn't there, or refuses the key.
     """
     from rag_assistant.models.server_context import names_in
 
     try:
         others = names_in(backend.fetch("/models"), backend.model)
     except (BackendNotFound, BackendProtocolError):
-        detail = f"{told}; {backend.server} is there but has no list of models at /models"
+        detail = f"{place}; {backend.server} is there but has no list of models at /models"
         return Finding(name, "note", detail, "check the address if it doesn't answer; most end in /v1")
     if others:
-        hint = f"it has {', '.join(others[:_TOLD])}{' and more' if len(others) > _TOLD else ''}"
-        return Finding(name, "note", f"{told}; {backend.server} lists no model {backend.model!r}", hint)
-    return Finding(name, "ok", f"{told}; {backend.server} is there")
+        hint = f"it has {', '.join(others[:_SHOWN])}{' and more' if len(others) > _SHOWN else ''}"
+        return Finding(name, "note", f"{place}; {backend.server} lists no model {backend.model!r}", hint)
+    return Finding(name, "ok", f"{place}; {backend.server} is there")
 
 
 def further_check(settings: Settings) -> Finding:
-    """Whether the further check of statements can be found, and has a model where it asks the backend's."""
+    """Whether the further check of statements can be found, and has a model if it uses the backend's."""
     from rag_assistant.checks.resolve import resolve_check
     from rag_assistant.plugins import load_plugin
     from rag_assistant.writers.resolve import resolve_backend
@@ -246,7 +246,7 @@ def place_check(settings: Settings) -> Finding:
     if not os.access(place, os.R_OK | os.X_OK):
         return Finding("place", "bad", f"{place} may not be read", other)
     made = None
-    with suppress(RagError):  # of a newer version: the index's own check tells
+    with suppress(RagError):  # written by a newer version: the check of the index reports it
         current = folder.current()
         made = read_manifest(folder.generation(current.name)) if current else None
     needed = room_needed(made.papers, made.windows) if made else room_needed(*_BUNDLED)
@@ -262,7 +262,7 @@ def place_check(settings: Settings) -> Finding:
 
 
 def index_check(settings: Settings) -> Finding:
-    """Whether the index is whole and finds its own papers. Changes nothing."""
+    """Whether the index is intact and finds its own papers. Changes nothing."""
     from rag_assistant.index.server import server_of
 
     server = server_of(settings)
@@ -278,7 +278,7 @@ def index_check(settings: Settings) -> Finding:
     command += [settings.embedder_model] if settings.embedder_model else []
     mend = "run: rag-assistant doctor --repair"
     try:
-        done = subprocess.run(  # noqa: S603  # a module of ours, and no shell
+        done = subprocess.run(  # noqa: S603  # our own module, and no shell
             command, capture_output=True, timeout=_PROBE_SECONDS, stdin=subprocess.DEVNULL
         )
     except subprocess.TimeoutExpired:

@@ -1,6 +1,6 @@
-"""Commands whose options come in groups: a parameter that is a dataclass stands for one option a field.
+"""Commands whose options come in groups: a parameter that is a dataclass stands for one option per field.
 
-Typer reads a command's signature; :func:`command` gives it one in which every group is spread out.
+Typer reads a command's signature; :func:`command` gives it one with the options of every group.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ Verbose = Annotated[
 
 
 def command(function: Callable[..., None]) -> Callable[..., None]:
-    """The function as Typer takes it.
+    """The function in a form that Typer understands.
 
-    A parameter annotated with a dataclass gets one made of the options named by its fields, one annotated with
-    :class:`State` the run; ``--verbose`` and ``--debug`` are added.
+    A parameter annotated with a dataclass gets an instance made of the options that its fields name, one annotated
+    with :class:`State` gets the run; ``--verbose`` and ``--debug`` are added.
 
     Raises:
         ValueError: Two parameters have the same name.

@@ -28,7 +28,7 @@ Papers = Annotated[
 
 @dataclass(frozen=True, slots=True)
 class ModelOptions(o.SettingsOptions):
-    """A model that is asked for something else than answers."""
+    """A model that is used for something other than answers."""
 
     backend: Annotated[
         str | None,
@@ -44,7 +44,7 @@ class ModelOptions(o.SettingsOptions):
 
 @contextmanager
 def spending(state: State, model: Model) -> Iterator[None]:
-    """Tells at the end what a model has used, also where it failed or would cost too much."""
+    """Says at the end what a model has used, even if it failed or would have cost too much."""
     try:
         yield
     finally:
@@ -102,7 +102,7 @@ def draft(
         try:
             write_whole(out, text, hint="what was drafted is on stdout instead")
         except InputError:
-            emit(text)  # a model may have been paid for it
+            emit(text)  # it may have been paid for
             raise
         emit(str(out), end="\n")
     if found.stopped:
@@ -145,7 +145,7 @@ def validate(
 
 
 def note_drafts(state: State, cases: Sequence[Case]) -> None:
-    """Tells how many of the questions nobody has looked at."""
+    """Says how many of the questions nobody has reviewed."""
     drafts = sum(not case.reviewed for case in cases)
     if drafts:
         state.note(f"{drafts} of {len(cases)} questions are drafts that nobody has reviewed")

@@ -37,7 +37,7 @@ def run(
         list[str] | None, typer.Option("--category", metavar="NAME", help="Only questions of this kind; repeatable.")
     ] = None,
     limit: Annotated[
-        int | None, typer.Option("--limit", metavar="N", help="At most so many questions.", show_default="no limit")
+        int | None, typer.Option("--limit", metavar="N", help="At most this many questions.", show_default="no limit")
     ] = None,
     metric: Annotated[
         list[str] | None,
@@ -79,7 +79,7 @@ def run(
     }
     kept = {name: value for name, value in given.items() if value is not None}
     if resume is not None:
-        kept = _begun(resume, {**kept, **({"out": out} if out else {})})
+        kept = _started_with(resume, {**kept, **({"out": out} if out else {})})
     folder = resume or out or _new_folder()
     started = time.perf_counter()
     done = _run(state, kept, folder, resume=resume is not None, lock_timeout=flags.lock_timeout)
@@ -102,7 +102,7 @@ def _run(state: State, kept: dict[str, Any], folder: Path, *, resume: bool, lock
     from rag_assistant.evals.extras import scipy_stats
     from rag_assistant.plugins import BUILTINS
 
-    scipy_stats()  # without it there would be no report in the end: said before an hour is spent on asking
+    scipy_stats()  # needed for the report: fail now rather than after an hour of asking
     dataset = Dataset.load(kept.get("set")).select(
         split=kept.get("split", "all"), categories=kept.get("category", ()), limit=kept.get("limit")
     )
@@ -137,7 +137,7 @@ def _stage(progress: Progress) -> str:
 
 
 def _kept(flags: o.AnswerOptions) -> dict[str, Any]:
-    """The flags as the run's folder keeps them, to go on with."""
+    """The flags, in the form that the run's folder keeps for ``--resume``."""
     if flags.base_url is not None and "@" in flags.base_url:
         raise InputError(
             "An address with a password isn't written into a run.", hint="set it as RAG_BASE_URL instead of --base-url"
@@ -147,8 +147,8 @@ def _kept(flags: o.AnswerOptions) -> dict[str, Any]:
     return kept
 
 
-def _begun(folder: Path, given: dict[str, Any]) -> dict[str, Any]:
-    """What the run was begun with."""
+def _started_with(folder: Path, given: dict[str, Any]) -> dict[str, Any]:
+    """The flags that the run was started with."""
     if given:
         named = ", ".join(f"--{name.replace('_', '-')}" for name in given)
         raise InputError("--resume goes on with a run as it was begun.", hint=f"leave out {named}")

@@ -23,8 +23,8 @@ def config(
     settings = flags.settings()
     values, sources = settings.masked(), settings.sources
     if json:
-        told = {name: {"value": value, "source": sources[name]} for name, value in values.items()}
-        emit_json({"settings": told, "index_path": str(settings.index_path)})
+        with_sources = {name: {"value": value, "source": sources[name]} for name, value in values.items()}
+        emit_json({"settings": with_sources, "index_path": str(settings.index_path)})
         return
     shown = {name: _value(value) for name, value in values.items()}
     if settings.chroma_url is None:
@@ -54,8 +54,8 @@ def doctor(
             if check.hint:
                 emit(f"      {check.hint}", end="\n")
     if json:
-        told = [{"name": c.name, "status": c.status, "detail": c.detail, "hint": c.hint} for c in checks]
-        emit_json({"checks": told, "healthy": all(c.status != "bad" for c in checks)})
+        results = [{"name": c.name, "status": c.status, "detail": c.detail, "hint": c.hint} for c in checks]
+        emit_json({"checks": results, "healthy": all(c.status != "bad" for c in checks)})
     if any(check.status == "bad" for check in checks):
         raise typer.Exit(1)
 

@@ -32,7 +32,7 @@ def judge(
     flags: ModelOptions,
     json: o.Json = False,
 ) -> None:
-    """Let a model judge the answers of a run: parts told, contradictions, false premises. It never gates."""
+    """Let a model judge the answers of a run: parts covered, contradictions, false premises. It never gates."""
     from rag_assistant.cli.reports import emit_report
     from rag_assistant.evals import load_run
     from rag_assistant.evals.judging import agreements, judge_run

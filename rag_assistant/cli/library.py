@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
-from dataclasses import asdict
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -31,11 +31,11 @@ _LINES = 10
 def index(
     state: State,
     paths: Annotated[
-        list[Path] | None,
+        list[str] | None,
         typer.Argument(
             metavar="PATH",
-            help="Files or folders of papers, a Zotero library, or arxiv:ID, doi:DOI, openreview:VENUE/YEAR; "
-            "none means the bundled corpus.",
+            help="Files, folders or web addresses of papers, a Zotero library, or arxiv:ID, doi:DOI, "
+            "openreview:VENUE/YEAR; none means the bundled corpus.",
         ),
     ] = None,
     add: Annotated[bool, typer.Option("--add", help="Keep the papers that are there.")] = False,
@@ -45,6 +45,14 @@ def index(
         Path | None,
         typer.Option("--report", metavar="FILE", help="Write all that was read, changed, merged and skipped there."),
     ] = None,
+    columns: Annotated[
+        list[str] | None,
+        typer.Option("--map", metavar="FIELD=COLUMN", help="What a table calls a field, e.g. abstract=Summary."),
+    ] = None,
+    no_merge: Annotated[bool, typer.Option("--no-merge", help="Keep records of the same paper apart.")] = False,
+    allow_private: Annotated[
+        bool, typer.Option("--allow-private", help="Read addresses of this machine and its network too.")
+    ] = False,
     *,
     flags: o.IndexOptions,
     json: o.Json = False,
@@ -53,9 +61,10 @@ def index(
     drops papers."""
     if add and not paths:
         raise InputError("--add needs the papers to add.", hint="rag-assistant index --add PATH...")
-    from rag_assistant.loaders.base import grouped
+    from rag_assistant.loaders import grouped
 
-    summary, report = _indexed(state, flags.settings(), paths, add=add, dry_run=dry_run, yes=yes)
+    read = _LoadRequest(paths, not no_merge, _columns(columns or ()), allow_private)
+    summary, report = _indexed(state, flags.settings(), read, add=add, dry_run=dry_run, yes=yes)
     merged = set(report.merged)
     _tell([f"skipped: {line}" for line in grouped(report.problems)], say)
     notes = grouped(note for note in report.notes if note not in merged)
@@ -107,7 +116,7 @@ def papers(
 
 def summary_text(summary: IndexSummary, report: LoadReport, *, dry_run: bool = False) -> str:
     """What an indexing did, or would do, in a few lines."""
-    changes = [_change(verb, ids) for verb, ids in _changes(summary, dry_run).items() if ids]
+    changes = [change_text(verb, ids) for verb, ids in _changes(summary, dry_run).items() if ids]
     told = [_read(report), *(changes or ["nothing to change" if dry_run else "nothing changed"])]
     if dry_run:
         return "\n".join([*told, f"{_count(summary.papers, 'paper')} then"])
@@ -118,13 +127,13 @@ def summary_text(summary: IndexSummary, report: LoadReport, *, dry_run: bool = F
 
 def report_text(summary: IndexSummary, report: LoadReport, *, dry_run: bool = False) -> str:
     """The same with every file, paper and problem on a line of its own."""
-    silent, merged = set(report.without_abstract), set(report.merged)
+    merged = set(report.merged)
     parts = {
         "read": _names(report),
         **_changes(summary, dry_run),
         "merged": [*map(str, report.merged)],
-        "without abstract": [*map(str, report.without_abstract)],
-        "skipped": [str(problem) for problem in report.problems if problem not in silent],
+        "without abstract": [f"{paper.source}: {paper.id}" for paper in report.without_abstract],
+        "skipped": [*map(str, report.problems)],
         "notes": [*(str(note) for note in report.notes if note not in merged), *summary.problems, *summary.notices],
     }
     lines = [summary_text(summary, report, dry_run=dry_run)]
@@ -154,20 +163,48 @@ def summary_dict(summary: IndexSummary, report: LoadReport, *, dry_run: bool = F
     }
 
 
+@dataclass(frozen=True, slots=True)
+class _LoadRequest:
+    """What is read, and how."""
+
+    paths: list[str] | None
+    merge: bool
+    columns: dict[str, str]
+    allow_private: bool
+
+
+def _columns(given: Sequence[str]) -> dict[str, str]:
+    """Names of columns by field, of ``--map``."""
+    columns = {}
+    for text in given:
+        field, mark, column = text.partition("=")
+        if not (mark and field.strip() and column.strip()):
+            raise InputError(f"--map can't be {text!r}.", hint="a field and its column, such as abstract=Summary")
+        columns[field.strip()] = column.strip()
+    return columns
+
+
 def _indexed(
-    state: State, settings: Settings, paths: list[Path] | None, *, add: bool, dry_run: bool, yes: bool
+    state: State, settings: Settings, read: _LoadRequest, *, add: bool, dry_run: bool, yes: bool
 ) -> tuple[IndexSummary, LoadReport]:
     """Builds without opening: that would first build the bundled corpus where no index is, or stop at a damaged one."""
     from rag_assistant.bundled import bundled
     from rag_assistant.embedders.resolve import resolve_embedder
-    from rag_assistant.index.build import build_index, preview, would_drop
+    from rag_assistant.index.build import build_index, held, preview, would_drop
     from rag_assistant.index.server import server_of
     from rag_assistant.loaders import load_papers
 
     embedder, server = resolve_embedder(settings.embedder, model=settings.embedder_model), server_of(settings)
-    chosen = paths or settings.corpus
+    chosen = read.paths or settings.corpus
     with reporting(state) as progress:
-        report = load_papers(chosen or bundled("corpus"), progress=progress)
+        report = load_papers(
+            chosen or bundled("corpus"),
+            merge=read.merge,
+            columns=read.columns,
+            known=held(settings.index_path, server=server) if add else (),
+            allow_private=read.allow_private,
+            progress=progress,
+        )
     if dry_run:
         return preview(settings.index_path, report.papers, embedder, add=add, server=server), report
     if report.papers and not add and not yes:
@@ -189,15 +226,25 @@ def _indexed(
 
 def _ask_before_dropping(gone: tuple[str, ...], place: str) -> None:
     """Returns if nothing would go, or it may go."""
-    if not gone:
-        return
-    told = f"The index {place} holds papers that aren't among these; this {_change('would drop', gone)}"
+    if gone:
+        told = f"The index {place} holds papers that aren't among these; this {change_text('would drop', gone)}"
+        others = "--add keeps them, --dry-run tells all that would change"
+        confirmed(told, "Drop them?", "Nothing was changed. --add keeps the papers that are there.", others)
+
+
+def confirmed(told: str, question: str, no: str = "Nothing was changed.", others: str = "") -> None:
+    """Returns if a person at a terminal says yes.
+
+    Raises:
+        InputError: Nobody is there to be asked.
+        typer.Exit: They say no.
+    """
     if not (is_terminal(sys.stdin) and is_terminal(sys.stderr)):
-        raise InputError(f"{told}.", hint="--yes drops them, --add keeps them, --dry-run tells all that would change")
+        raise InputError(f"{told}.", hint=", ".join(filter(None, ("--yes does it without asking", others))))
     say(f"{told}.")
-    print("Drop them? [y/N] ", end="", file=sys.stderr, flush=True)  # noqa: T201 - Typer's would write to stdout too
+    print(f"{question} [y/N] ", end="", file=sys.stderr, flush=True)  # noqa: T201 - Typer's would write to stdout too
     if sys.stdin.readline().strip().lower() not in ("y", "yes"):
-        say("Nothing was changed. --add keeps the papers that are there.")
+        say(no)
         raise typer.Exit(1)
 
 
@@ -212,9 +259,10 @@ def _read(report: LoadReport) -> str:
     counts = [_count(len(report.papers), "paper")]
     if report.merged:
         counts.append(f"{len(report.merged):,} merged")
+    if report.without_abstract:
+        counts.append(f"{len(report.without_abstract):,} without abstract")
     if report.problems:
-        silent = f" ({len(report.without_abstract):,} without abstract)" if report.without_abstract else ""
-        counts.append(f"{len(report.problems):,} skipped{silent}")
+        counts.append(f"{len(report.problems):,} skipped")
     fields = sum(note.left_out for note in report.notes)
     if fields:
         counts.append(f"{_count(fields, 'field')} left out")
@@ -235,7 +283,8 @@ def _changes(summary: IndexSummary, dry_run: bool) -> dict[str, tuple[str, ...]]
     }
 
 
-def _change(verb: str, ids: tuple[str, ...]) -> str:
+def change_text(verb: str, ids: tuple[str, ...]) -> str:
+    """What happens to papers, with the first of their ids."""
     more = f" and {len(ids) - _IDS_SHOWN} more" if len(ids) > _IDS_SHOWN else ""
     return f"{verb} {len(ids)}: {', '.join(ids[:_IDS_SHOWN])}{more}"
 

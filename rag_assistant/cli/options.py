@@ -1,4 +1,4 @@
-"""Options that several commands share, in groups, and what they mean."""
+"""Groups of options that several commands share, and what they mean."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ BaseUrl = Annotated[
 
 @dataclass(frozen=True, slots=True)
 class SettingsOptions:
-    """Flags that are settings, under the names of these."""
+    """Flags that override settings of the same names."""
 
     config: Annotated[
         Path | None, typer.Option("--config", metavar="FILE", help="Settings file.", show_default="./rag.toml")
@@ -49,7 +49,7 @@ class SettingsOptions:
         return {field.name: value for field in fields(self) if (value := getattr(self, field.name)) is not None}
 
     def settings(self, **others: Any) -> Settings:
-        """The settings with the flags that were given on top, and others on top of these; their notices are told."""
+        """The settings, overridden by the given flags, and these by ``others``; shows the settings' notices."""
         from rag_assistant.settings import Settings
 
         made = Settings.load(**{**self.given(), **others})
@@ -60,7 +60,7 @@ class SettingsOptions:
 
 @dataclass(frozen=True, slots=True)
 class EmbedderOptions(SettingsOptions):
-    """What makes vectors, for an index that is named in another way."""
+    """The embedder, for an index that is named in another way."""
 
     embedder: Annotated[
         str | None, typer.Option("--embedder", metavar="NAME", help="What makes vectors.", show_default="minilm")
@@ -79,15 +79,19 @@ class EmbedderOptions(SettingsOptions):
 
 @dataclass(frozen=True, slots=True)
 class IndexOptions(EmbedderOptions):
-    """An index and how it is opened."""
+    """An index, and how to open it."""
 
     index: Annotated[
         Path | None,
         typer.Option("--index", metavar="DIR", help="Folder of the index.", show_default="your data folder"),
     ] = None
+    collection: Annotated[
+        str | None,
+        typer.Option("--collection", metavar="NAME", help="A collection of papers, instead.", show_default="none"),
+    ] = None
     chroma_url: Annotated[
         str | None,
-        typer.Option("--chroma-url", metavar="URL", help="Chroma server that holds the index.", show_default="none"),
+        typer.Option("--chroma-url", metavar="URL", help="A Chroma server, instead.", show_default="none"),
     ] = None
     chroma_tenant: Annotated[
         str | None,
@@ -126,7 +130,7 @@ class AnswerOptions(IndexOptions):
     context_tokens: Annotated[
         int | None,
         typer.Option(
-            "--context-tokens", metavar="N", help="Tokens the model takes and writes.", show_default="as it tells"
+            "--context-tokens", metavar="N", help="Tokens the model takes and writes.", show_default="as it says"
         ),
     ] = None
     max_cost: Annotated[
@@ -156,7 +160,7 @@ class AnswerOptions(IndexOptions):
 
 @dataclass(frozen=True, slots=True)
 class FilterOptions:
-    """Which papers."""
+    """Which papers to use."""
 
     year: Annotated[
         str | None, typer.Option("--year", metavar="YEARS", help="Only papers of 2024, 2020-2024, 2020- or -2024.")
@@ -170,10 +174,10 @@ class FilterOptions:
     ids: Annotated[list[str] | None, typer.Option("--id", metavar="ID", help="Only this paper; repeatable.")] = None
 
     def filters(self) -> Filters | None:
-        """The filters that the flags name; ``None`` where none is given.
+        """The filters that the flags name; ``None`` if none is given.
 
         Raises:
-            InputError: The years are no range.
+            InputError: The years aren't a range.
         """
         filters = Filters(
             years=parse_years(self.year) if self.year is not None else None,
@@ -188,7 +192,7 @@ def parse_years(text: str) -> tuple[int | None, int | None]:
     """An inclusive range from ``2024``, ``2020-2024``, ``2020-`` or ``-2024``.
 
     Raises:
-        InputError: It is none of these, or it ends before it starts.
+        InputError: The text is none of these, or the range ends before it starts.
     """
     match = re.fullmatch(r"\s*(\d{4})?\s*([-–])?\s*(\d{4})?\s*", text)
     if match is None or (match[1] is None and match[3] is None) or (match[1] and match[3] and not match[2]):
@@ -202,10 +206,10 @@ def parse_years(text: str) -> tuple[int | None, int | None]:
 
 
 def read_question(words: list[str] | None) -> str:
-    """The question from the command line, or from stdin when that is ``-`` or nothing and stdin is no terminal.
+    """The question on the command line; from stdin if that is ``-``, or if it is empty and stdin isn't a terminal.
 
     Raises:
-        InputError: There is none, or it is over a million characters long.
+        InputError: There is no question, or it is over a million characters long.
     """
     if words and words != ["-"]:
         return " ".join(words)

@@ -1,6 +1,6 @@
-"""``python -m rag_assistant.cli.probe INDEX EMBEDDER [MODEL]``: opens an index without mending it and asks one thing.
+"""``python -m rag_assistant.cli.probe INDEX EMBEDDER [MODEL]``: opens an index without repair and makes one search.
 
-``doctor`` runs this as a process of its own, since a damaged store may crash or hang the process that reads it.
+``doctor`` runs this in a separate process, since a damaged store may crash or hang the process that reads it.
 """
 
 from __future__ import annotations

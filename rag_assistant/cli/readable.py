@@ -1,7 +1,7 @@
-r"""What a person reads at a terminal of TeX and Markdown: ``$\ell_2$`` as ``ℓ₂``, ``**U**nified`` as ``Unified``.
+r"""TeX and Markdown made readable at a terminal: ``$\ell_2$`` as ``ℓ₂``, ``**U**nified`` as ``Unified``.
 
-For display only: what is shown so is no quote any more that could be found in the abstract. A formula with a command
-that isn't known stays as it is written.
+For display only: the result is no longer a quote that could be found in the abstract. A formula with an unknown command
+stays as written.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from rag_assistant.sentences import MONEY, protected_spans
 
 _KEPT = "\ue000"
 _LONGEST = 2_000
-"""Characters of a formula that is worth reading as text."""
+"""The longest formula, in characters, that is worth converting."""
 _OPENINGS = ("$$", "$", "\\(", "\\[")
 _ACCENT = re.compile(r"""\{?\\["'`^~=.](?:\{\\?[A-Za-z]\}|\\?[A-Za-z])\}?|\\[uvHcdkbr]\{\\?[A-Za-z]\}""")
 _QUOTED = re.compile(r"``([^`'\"\n]+)(?:''|\")")
 _COMMAND = re.compile(r"\\([A-Za-z]+)")
 _PLAIN = ("mathsf", "mathrm", "mathbf", "mathit", "mathtt", "boldsymbol", "bm", "operatorname", "textsc")
-"""Fonts: a name in another alphabet of Unicode is harder to read than in none."""
+"""Fonts that are dropped: a name in a special alphabet of Unicode is harder to read than a plain one."""
 _OPERATOR = re.compile(r"(\\(?:log|ln|exp|min|max|inf|sup|sin|cos|tan|tanh|det|dim|Pr|arg))(?=\{)")
 _TAKING = re.compile(r"\\(frac|dfrac|tfrac|sqrt)(?![A-Za-z])|(?<!\\)([_^])")
 _ONE = re.compile(r"\\(?:[A-Za-z]+(?:\{[^{}]*\})*|.)")
@@ -31,7 +31,7 @@ _COMPOSED = re.compile(r"[\s+\-\u2212/]")
 
 
 def readable(text: str) -> str:
-    """The text with its formulas in Unicode, as far as that goes, and without marks of emphasis."""
+    """The text with its formulas in Unicode, as far as possible, and without marks of emphasis."""
     if not any(mark in text for mark in "$\\*_`") or _KEPT in text:
         return text
     pieces, shown, end = [], [], 0
@@ -42,7 +42,7 @@ def readable(text: str) -> str:
         shown.append(source.strip("`"))
         pieces.append(text[end:start])
         end = stop
-    # One letter stands for each formula, so that emphasis around it is seen.
+    # One letter stands for each formula, so that emphasis around it is recognised.
     prose = without_emphasis(_KEPT.join([*pieces, text[end:]]))
     prose = _QUOTED.sub(r"“\1”", _ACCENT.sub(lambda match: _converted(match[0]) or match[0], prose))
     kept = iter(shown)
@@ -62,7 +62,7 @@ def _formula(source: str) -> str:
 
 
 def _read(tex: str) -> str | None:
-    """A formula as text; ``None`` where it can't be."""
+    """A formula as text; ``None`` if that isn't possible."""
     if "\\sqrt[" in tex or any(not _known(name) for name in _COMMAND.findall(tex)):
         return None
     tex = _OPERATOR.sub(r"\1\\ ", tex.replace("\\|", "‖"))
@@ -79,12 +79,12 @@ def _read(tex: str) -> str | None:
             shown = _joined("", _read(first), "/", _read(second))
         if shown is None:
             return None
-        read.append(f"{{}}{shown}")  # which parts it from the name of a command before it
+        read.append(f"{{}}{shown}")  # the braces separate it from the name of a command before it
     return _converted(f"${''.join(read)}{tex[at:]}$")
 
 
 def _argument(tex: str, at: int) -> tuple[str, int]:
-    """What a command or a script takes: a group without its braces, a command or a character; and where it ends."""
+    """The argument of a command or script: a group without its braces, a command or a character; and where it ends."""
     while at < len(tex) and tex[at].isspace():
         at += 1
     if tex[at : at + 1] == "{":
@@ -99,7 +99,7 @@ def _argument(tex: str, at: int) -> tuple[str, int]:
 
 
 def _script(mark: str, text: str | None) -> str | None:
-    """A script raised or lowered where Unicode has all its letters; else behind its mark."""
+    """A script raised or lowered if Unicode has all its letters; else after its mark."""
     if text is None:
         return None
     small = _smaller()[mark]
@@ -109,7 +109,7 @@ def _script(mark: str, text: str | None) -> str | None:
 
 
 def _joined(*parts: str | None) -> str | None:
-    """The parts, those of several terms in brackets."""
+    """The parts joined, with brackets around those of several terms."""
     if any(part is None for part in parts):
         return None
     return "".join(f"({part})" if part and part != "/" and _COMPOSED.search(part) else part or "" for part in parts)
@@ -117,7 +117,7 @@ def _joined(*parts: str | None) -> str | None:
 
 @cache
 def _smaller() -> dict[str, dict[str, str]]:
-    """For each kind of script the letters that Unicode has in it."""
+    """The letters that Unicode has for each kind of script."""
     found: dict[str, dict[str, str]] = {"^": {"-": "⁻"}, "_": {"-": "₋"}}
     for code in range(0xA0, 0x2C80):
         kind, _, of = unicodedata.decomposition(chr(code)).partition(" ")
@@ -129,7 +129,7 @@ def _smaller() -> dict[str, dict[str, str]]:
 def _converted(tex: str) -> str | None:
     try:
         shown: str = _converter().latex_to_text(tex)
-    except Exception:  # whatever the parser makes of what is no TeX: it is shown as it is written
+    except Exception:  # the parser may raise anything for text that isn't TeX: it is shown as written
         return None
     return shown
 

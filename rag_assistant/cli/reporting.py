@@ -1,4 +1,4 @@
-"""What is made of runs that are there: ``eval show``, ``report``, ``diff`` and ``baseline``."""
+"""Commands about finished runs: ``eval show``, ``report``, ``diff`` and ``baseline``."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from rag_assistant.errors import InputError, RagError
 if TYPE_CHECKING:
     from rag_assistant.evals import Case, Run
 
-_TOLD = 5
+_SHOWN = 5
 RunPath = Annotated[Path, typer.Argument(metavar="RUN", help="A run's folder, or a baseline file.")]
 
 
@@ -90,14 +90,13 @@ def _beside(run: Run) -> Path:
 
 
 def _names(paths: Sequence[Path]) -> list[str]:
-    """The last parts of the paths; whole paths where these would be the same."""
+    """The last parts of the paths; the whole paths if these would be the same."""
     short = [path.absolute().name for path in paths]
     return short if len(set(short)) == len(short) else [str(path) for path in paths]
 
 
 def gold_of(state: State, runs: Sequence[Run], questions: Path | None) -> list[Case]:
-    """The questions of the runs' sets. Where a set isn't there anymore, its failures are shown without what was
-    expected."""
+    """The questions of the runs' sets. If a set is gone, its failures are shown without what was expected."""
     from rag_assistant.evals import Dataset
 
     if questions is not None:
@@ -113,7 +112,7 @@ def gold_of(state: State, runs: Sequence[Run], questions: Path | None) -> list[C
 
 @command
 def diff(
-    before: Annotated[Path, typer.Argument(metavar="A", help="The run or baseline to hold against.")],
+    before: Annotated[Path, typer.Argument(metavar="A", help="The run or baseline to compare with.")],
     after: Annotated[Path, typer.Argument(metavar="B", help="The run to judge.")],
     fail_on_regression: Annotated[
         bool, typer.Option("--fail-on-regression", help="Exit with 1 when B is a regression.")
@@ -136,7 +135,7 @@ def diff(
     if fail_on_regression and result.regressed:
         raise InputError(f"{after} is a regression: {result.regressions[0]}", hint="the comparison says what got worse")
     if same_questions and result.left_out:
-        named = ", ".join(result.left_out[:_TOLD])
+        named = ", ".join(result.left_out[:_SHOWN])
         raise InputError(
             f"{len(result.left_out)} questions are only in one of the runs, or were changed: {named}.",
             hint="make the baseline again: rag-assistant eval baseline RUN FILE",

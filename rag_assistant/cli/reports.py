@@ -1,4 +1,4 @@
-"""Runs and comparisons as text, as JSON, and, at a terminal, with their tables drawn."""
+"""Runs and comparisons as text, as JSON and, at a terminal, with drawn tables."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def headline(run: Run, seconds: float) -> str:
-    """The scores that matter most, in lines of fewer than 80 characters, and where the rest is."""
+    """The most important scores, in lines of fewer than 80 characters, and where to find the rest."""
     from rag_assistant.evals import summarize
     from rag_assistant.evals.headline import HEADLINE, cell
     from rag_assistant.plugins import BUILTINS
@@ -60,7 +60,7 @@ def run_dict(run: Run) -> dict[str, Any]:
 
 
 def emit_report(parts: Iterable[Part]) -> None:
-    """Writes a report as Markdown, or drawn where a person reads it."""
+    """Writes a report as Markdown, or drawn if a person reads it."""
     from rag_assistant.evals.markdown import markdown
 
     if is_terminal(sys.stdout):

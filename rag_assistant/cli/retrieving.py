@@ -26,7 +26,7 @@ def retrieval(
         Path, typer.Option("--qrels", metavar="FILE", help="Judgements: query id, paper id and grade, tab separated.")
     ],
     limit: Annotated[
-        int | None, typer.Option("--limit", metavar="N", help="At most so many queries.", show_default="no limit")
+        int | None, typer.Option("--limit", metavar="N", help="At most this many queries.", show_default="no limit")
     ] = None,
     index: Annotated[
         Path | None,
@@ -72,10 +72,10 @@ def retrieval(
     from rag_assistant.cli.reports import emit_report, estimates_dict
 
     if json:
-        told = {
+        scores = {
             run.name: {"scores": estimates_dict(run.estimates), "errors": dict(run.errors)} for run in (ours, plain)
         }
-        emit_json({"set": judged.name, "papers": len(judged.papers), "queries": len(ours.scores), "runs": told})
+        emit_json({"set": judged.name, "papers": len(judged.papers), "queries": len(ours.scores), "runs": scores})
     else:
         emit_report(retrieval_parts([ours, plain]))
     if len(ours.errors) == len(ours.scores):

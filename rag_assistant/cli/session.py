@@ -18,24 +18,25 @@ if TYPE_CHECKING:
 
 
 class ProgressDisplay(Protocol):
-    """What is told of work under way; closing it takes a bar off the screen."""
+    """Shows the progress of work; closing it takes a bar off the screen."""
 
     def __call__(self, stage: str, done: int, total: int) -> None:
-        """``done`` of ``total`` are done in this stage."""
+        """Shows that ``done`` of ``total`` are done in this stage."""
 
     def close(self) -> None:
-        """No more is to come."""
+        """Ends the display."""
 
 
 class PlainProgress:
-    """For stderr in a file or a pipe: one line a stage with ``-v``, and always when another process is waited for."""
+    """For stderr in a file or a pipe: one line per stage with ``-v``, and always one while another process is waited
+    for."""
 
     def __init__(self, state: State) -> None:
         self._state = state
         self._stage = ""
 
     def __call__(self, stage: str, done: int, total: int) -> None:
-        """Tells of a stage when it begins."""
+        """Names a stage when it begins."""
         del done
         if stage != self._stage:
             self._stage = stage
@@ -45,7 +46,7 @@ class PlainProgress:
             self._state.detail(f"{stage} ({total})" if total > 0 else stage)
 
     def close(self) -> None:
-        """Nothing is left on the screen."""
+        """Does nothing: lines stay."""
 
 
 @contextmanager
@@ -64,22 +65,22 @@ def reporting(state: State) -> Iterator[ProgressDisplay]:
 
 @contextmanager
 def opened(state: State, settings: Settings, *, searches: bool = True, **options: Any) -> Iterator[Assistant]:
-    """An assistant whose notices are told; closed at the end.
+    """An assistant, with its notices shown; it is closed at the end.
 
     Args:
         state: The run.
         settings: From the flags.
-        searches: Whether it is going to be asked something: then what a search imports is imported at once.
+        searches: Whether it is going to be asked something: then the imports of a search are made at once.
         **options: Passed on to ``Assistant.open``.
     """
     with reporting(state) as progress, ExitStack() as stack:
-        gc.disable()  # imports make many objects and no garbage: a tenth less to wait
+        gc.disable()  # imports make many objects and no garbage: this saves a tenth of the time
         try:
             from rag_assistant.assistant import Assistant
 
             assistant = stack.enter_context(Assistant.open(settings=settings, progress=progress, **options))
             if searches:
-                with suppress(ImportError):  # the search itself tells what is wrong
+                with suppress(ImportError):  # the search itself says what is wrong
                     import_module("chromadb")  # while the model is still being loaded by another thread
         finally:
             gc.enable()
@@ -92,7 +93,7 @@ def opened(state: State, settings: Settings, *, searches: bool = True, **options
 def watched(
     assistant: Assistant, question: str, *, history: Sequence[Turn] = (), filters: Filters | None = None
 ) -> Answer:
-    """An answer whose text is shown on the terminal while it is written, and taken off again when it is done."""
+    """An answer whose text is shown on the terminal while it is written, and removed when it is done."""
     from rag_assistant.cli.terminal import LiveText
     from rag_assistant.types import StageEvent, TextEvent
 
@@ -110,7 +111,7 @@ def watched(
 def drained(
     state: State, assistant: Assistant, question: str, *, history: Sequence[Turn] = (), filters: Filters | None = None
 ) -> Answer:
-    """An answer that nobody watches; what it waits for is told."""
+    """An answer that nobody watches; only what it waits for is shown."""
     from rag_assistant.types import StageEvent
 
     stream = assistant.stream(question, history=history, filters=filters)

@@ -1,4 +1,4 @@
-"""What holds for a whole run of the command, and how it writes."""
+"""The state of one run of the command, and its output."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ class State:
     noted: set[str] = field(default_factory=set)
 
     def note(self, text: str) -> None:
-        """Tells the user something on stderr, once."""
+        """Writes a note on stderr, once."""
         if text not in self.noted:
             self.noted.add(text)
             say(f"note: {text}")
 
     def error(self, error: Exception) -> None:
-        """Tells what went wrong and what mends it."""
-        told = refusal_of(error)
-        if told is not None:
-            message, hint = told.message, told.hint
+        """Writes what went wrong and what mends it."""
+        known = refusal_of(error)
+        if known is not None:
+            message, hint = known.message, known.hint
         else:
             again = "" if self.debug else "run it again with --debug to see where, and "
             message = f"Unexpected {type(error).__name__}: {error}"
@@ -42,18 +42,18 @@ class State:
             say(f"hint: {hint}")
 
     def detail(self, text: str) -> None:
-        """Tells it with ``-v`` only."""
+        """Writes a line with ``-v`` only."""
         if self.verbose:
             say(text)
 
 
 def is_terminal(stream: Any) -> bool:
-    """Whether a person reads the stream as it is written."""
+    """Whether the stream is a terminal."""
     return stream is not None and not stream.closed and stream.isatty()
 
 
 def say(line: str) -> None:
-    """One line on stderr; where that is closed or full there is nobody to tell, and no reason to stop."""
+    """Writes one line on stderr; if that is closed or full, nobody can read it, which is no reason to stop."""
     try:
         print(one_line(line), file=sys.stderr, flush=True)  # noqa: T201
     except OSError:
@@ -61,11 +61,11 @@ def say(line: str) -> None:
 
 
 def emit(text: str, *, end: str = "") -> None:
-    """Writes to stdout at once, cleaned of what a terminal acts on.
+    """Writes to stdout at once, without anything that a terminal would act on.
 
     Raises:
-        typer.Exit: The reader has gone, as with ``| head``: the command ends without a word.
-        RagError: stdout is closed, or can't take it.
+        typer.Exit: The reader has gone, as with ``| head``: the command ends silently.
+        RagError: stdout is closed, or can't take the text.
     """
     if sys.stdout is None:
         raise RagError("There is no stdout to write to: it is closed.", hint="send it to a file or a terminal")
@@ -85,12 +85,12 @@ def emit(text: str, *, end: str = "") -> None:
 
 
 def _drop(stream: Any) -> None:
-    """Loses what a stream still holds, which would fail again when Python closes it."""
+    """Discards what a stream still buffers, which would fail again when Python closes it."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def emit_json(value: Any, *, indent: int | None = 2) -> None:
-    """One JSON document, in UTF-8. What a terminal would act on is written as an escape, so that nothing is lost."""
+    """Writes one JSON document, in UTF-8. What a terminal would act on is escaped, so that nothing is lost."""
     text = json.dumps(value, ensure_ascii=False, indent=indent)
     for character in set(text) - {"\n"}:
         if clean(character) != character:

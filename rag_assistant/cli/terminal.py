@@ -1,7 +1,7 @@
-"""Answers, hits and tables for a person at a terminal: wrapped, with links, and calm. Imported only where there is one.
+"""Answers, hits and tables for a person at a terminal: wrapped, with links, and calm. Imported only if there is one.
 
 Everything is built from plain ``Text``, never from markup, so that square brackets in an answer stay what they are.
-TeX and Markdown of abstracts are made readable here only: pipes, ``--json`` and ``--markdown`` have them as they are.
+TeX and Markdown in abstracts are made readable only here: pipes, ``--json`` and ``--markdown`` get them unchanged.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from rag_assistant.types import Answer, Citation, Hit, Paper, Verification
 
 _WIDEST = 100
 _A_SECOND = 10
-"""How often text under way is shown anew: each time all of it is wrapped."""
+"""How often text being written is redrawn: each time all of it is wrapped."""
 
 
 def console(*, error: bool = False) -> Console:
@@ -73,7 +73,7 @@ class BarProgress:
 
 
 class LiveText:
-    """An answer's text as it comes, taken off the screen when the checked answer replaces it."""
+    """An answer's text as it arrives, taken off the screen when the checked answer replaces it."""
 
     def __init__(self) -> None:
         self._text = ""
@@ -97,16 +97,16 @@ class LiveText:
     ) -> None:
         self._live.stop()
 
-    def stage(self, told: str, *, also: bool = False) -> None:
-        """What is being done, until text comes; with ``also`` it is shown under text too."""
-        self._stage, self._also = one_line(told), also
+    def stage(self, stage: str, *, also: bool = False) -> None:
+        """Shows what is being done until text arrives; with ``also`` it is shown below text too."""
+        self._stage, self._also = one_line(stage), also
 
     def add(self, piece: str) -> None:
-        """A piece of the text."""
+        """Adds a piece of the text."""
         self._text += readable(clean(piece))
 
     def _shown(self) -> Text:
-        # Only what fits: a live display that is taller than the screen can't be taken off it again.
+        # Only what fits: a live display taller than the screen can't be removed again.
         rows = self._console.height - 2
         if not self._text:
             return Text(f"{self._stage} ...", style="dim")
@@ -116,7 +116,7 @@ class LiveText:
 
 
 def show_answer(answer: Answer) -> None:
-    """The answer with its numbered sources, their titles, links and quoted words."""
+    """Shows an answer with its numbered sources, their titles, links and quoted words."""
     screen = console()
     screen.print(_body(answer))
     for citation in answer.citations:
@@ -126,7 +126,7 @@ def show_answer(answer: Answer) -> None:
 
 
 def show_verification(found: Verification) -> None:
-    """The verdict, then the paper that decides with its quotes, or the nearest papers."""
+    """Shows the verdict, then the deciding paper with its quotes, or the nearest papers."""
     screen = console()
     screen.print(Text(verdict_line(found), style="bold"))
     for citation in found.citations:
@@ -140,7 +140,7 @@ def show_verification(found: Verification) -> None:
 
 
 def show_in_short(answer: Answer) -> None:
-    """The answer, the cited papers that its text doesn't name, without their quotes, and a blank line."""
+    """Shows an answer, the cited papers that its text doesn't name, without quotes, and a blank line."""
     screen = console()
     screen.print(_body(answer))
     unnamed = [citation for citation in answer.citations if citation.paper.title not in answer.text]
@@ -155,14 +155,14 @@ def show_in_short(answer: Answer) -> None:
 
 
 def show_sources(answer: Answer) -> None:
-    """The sources alone."""
+    """Shows only the sources."""
     screen = console()
     for citation in answer.citations:
         screen.print(_source(citation))
 
 
 def show_hits(hits: Sequence[Hit]) -> None:
-    """What a search found, best first, each with the passage that was found."""
+    """Shows the hits of a search, best first, each with the passage that was found."""
     screen = console()
     for place, hit in enumerate(hits):
         if place:
@@ -172,7 +172,7 @@ def show_hits(hits: Sequence[Hit]) -> None:
 
 
 def show_papers(papers: Iterable[Paper]) -> None:
-    """A table of papers as wide as the screen."""
+    """Shows a table of papers as wide as the screen."""
     table = Table(box=None, pad_edge=False, show_edge=False, header_style="bold", padding=(0, 2, 0, 0))
     table.add_column("id", no_wrap=True)
     table.add_column("year", no_wrap=True)
@@ -188,7 +188,7 @@ def show_papers(papers: Iterable[Paper]) -> None:
 
 
 def _nearest(screen: Console, answer: Answer) -> None:
-    """The papers that come closest to a refused question; by id where the text has their titles already."""
+    """Shows the papers that come closest to a refused question; by id if the text has their titles already."""
     if answer.closest:
         screen.print()
         screen.print(Text(readable(closest_text(answer.closest)), style="dim"))

@@ -1,4 +1,4 @@
-"""A report drawn on a terminal. Imported only where there is one."""
+"""A report drawn on a terminal. Imported only if there is one."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def _drawn(part: Part, *, counts: bool) -> RenderableType:
 
 
 def _columns(part: Table, *, counts: bool) -> RichTable:
-    """A table, where there is room with a column for how many questions its estimates are of."""
+    """A table; if there is room, with a column for the number of questions behind each estimate."""
     head, rows = [*part.head], [[_shown(cell) for cell in row] for row in part.rows]
     sizes = [_questions(row) for row in part.rows]
     if counts and any(sizes):
@@ -68,5 +68,5 @@ def _shown(cell: Cell) -> Text:
 
 
 def _bounds(low: float, high: float) -> str:
-    """With two digits, so that a line needs 80 characters."""
+    """The bounds with two digits, so that a line fits into 80 characters."""
     return " [{}, {}]".format(*(f"{bound:.2f}".removeprefix("0") for bound in (low, high)))

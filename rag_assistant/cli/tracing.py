@@ -1,4 +1,4 @@
-"""``ask --trace``: how an answer came about, from the events of its stream."""
+"""``ask --trace``: how an answer came about, from its stream of events."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Trace:
         self._since = time.perf_counter()
 
     def read(self, stream: AnswerStream) -> Answer:
-        """The stream's answer; what had happened is kept also where it fails."""
+        """Reads the stream to its answer; what happened until then is kept even if it fails."""
         try:
             for event in stream.events():
                 if isinstance(event, StageEvent):
@@ -50,14 +50,14 @@ class Trace:
         return stream.answer
 
     def lines(self) -> Iterator[str]:
-        """For people, a line each."""
+        """The trace in lines, for people."""
         for stage in self._stages:
             yield f"trace: {stage.name} {stage.ms:.1f} ms" + (f", {stage.detail}" if stage.detail else "")
         if self._searched_for:
             yield f"trace: searched for: {self._searched_for}"
         for hit in self._hits:
-            told = (("dense", hit.dense), ("lexical", hit.lexical), ("coverage", hit.coverage))
-            parts = ", ".join(f"{name} {value:.3f}" for name, value in told if value is not None)
+            scores = (("dense", hit.dense), ("lexical", hit.lexical), ("coverage", hit.coverage))
+            parts = ", ".join(f"{name} {value:.3f}" for name, value in scores if value is not None)
             yield f"trace: hit {hit.rank}, score {hit.score:.4f} ({parts}): {hit.paper.id} {hit.paper.title}"
         for sent in self._prompts:
             prompt = sent.info

@@ -1,4 +1,4 @@
-"""Opens what an eval run asks: the index as it is, or, for a transform of its papers, one made for the run."""
+"""Opens the system that an eval run asks: over the index as it is, or over one with transformed papers."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from rag_assistant.types import Answer, Filters, Paper, Turn
 
 TRANSFORM_NAMES = ("typos", "upper", "lower", "keywords", "gold-removed", "distractors", "injected")
-"""As in ``rag_assistant.evals.TRANSFORMS``, which would be long to import for a help text."""
-_TOLD = 5
+"""As in ``rag_assistant.evals.TRANSFORMS``, whose import would take long for a help text."""
+_SHOWN = 5
 
 
 class _Changed:
-    """An assistant over changed papers, described as one of the index that these were made from."""
+    """An assistant over transformed papers, described as one over the index that these were made from."""
 
     def __init__(self, assistant: Assistant, index: str | None) -> None:
         self._assistant = assistant
@@ -37,16 +37,16 @@ class _Changed:
         return self._assistant.papers()
 
     def describe(self) -> dict[str, Any]:
-        # The temporary folder is another each time, and a run that is resumed must be of the same system.
-        told = self._assistant.describe()
-        return {**told, "settings": {**told["settings"], "index": self._index}}
+        # The temporary folder differs each time, but a resumed run must be of the same system.
+        described = self._assistant.describe()
+        return {**described, "settings": {**described["settings"], "index": self._index}}
 
 
 def transform_from(state: State, name: str | None, seed: int, distractors: Path | None) -> Transform | None:
     """The transform that the flags name.
 
     Raises:
-        InputError: There is none with that name, or distractors are given without it.
+        InputError: There is none with that name, or distractors are given without a transform.
     """
     if name is None:
         if distractors is not None:
@@ -68,7 +68,7 @@ def asked(state: State, settings: Settings, dataset: Dataset, transform: Transfo
     """The system to ask. An index made for a transform is in a temporary folder.
 
     Raises:
-        InputError: The index lacks papers that the questions are about, or the transform can't be made of its papers.
+        InputError: The index lacks papers that the questions are about, or its papers can't be transformed like this.
     """
     with opened(state, settings) as assistant:
         _check_papers(assistant, dataset)
@@ -95,7 +95,7 @@ def _check_papers(assistant: Assistant, dataset: Dataset) -> None:
     place = assistant.settings.chroma_url or assistant.settings.index_path
     absent = list(dict.fromkeys(paper for case in dataset for paper in case.papers if paper not in held))
     if absent:
-        named = ", ".join(absent[:_TOLD]) + (f" and {len(absent) - _TOLD} more" if len(absent) > _TOLD else "")
+        named = ", ".join(absent[:_SHOWN]) + (f" and {len(absent) - _SHOWN} more" if len(absent) > _SHOWN else "")
         raise InputError(
             f"The questions are about papers that the index {place} lacks: {named}.",
             hint="rag-assistant index --index DIR indexes the bundled papers; then: rag-assistant eval run --index DIR",

@@ -1,4 +1,4 @@
-"""The verb that serves the chat UI."""
+"""``ui``: serves the chat UI."""
 
 from __future__ import annotations
 
@@ -23,7 +23,9 @@ def ui(
         typer.Option("--offer", metavar="NAME[=MODEL]", help="A further backend that visitors may choose; repeatable."),
     ] = None,
     running: Annotated[int, typer.Option("--running", help="How many questions are answered at once.", min=1)] = 4,
-    waiting: Annotated[int, typer.Option("--waiting", help="How many more may wait; others are told.", min=0)] = 60,
+    waiting: Annotated[
+        int, typer.Option("--waiting", help="How many more may wait; others get a message.", min=0)
+    ] = 60,
     *,
     flags: o.AnswerOptions,
     login: Annotated[
@@ -38,14 +40,14 @@ def ui(
     from rag_assistant.ui.login import require_login, taken_from_environment
 
     known = taken_from_environment(login)
-    require_login(host, known, allow_public=allow_public)  # before the seconds that loading Gradio takes
+    require_login(host, known, allow_public=allow_public)  # before spending seconds on loading Gradio
     settings = flags.settings()
     state.detail("loading the page")
     from rag_assistant.ui import launch
 
     limits = {"running": running, "waiting": waiting}
     with launch(settings, host, port, backends=offer or (), login=known, allow_public=allow_public, **limits) as page:
-        if sys.stdout is not None:  # a service may have none
+        if sys.stdout is not None:  # a service may have no stdout
             emit(page.url, end="\n")
         say("Open this address in a browser; Ctrl-C stops the server.")
         page.wait()

@@ -19,7 +19,7 @@ from rag_assistant.render import one_line, verification_text
 
 @dataclass(frozen=True, slots=True)
 class VerifyOptions(o.IndexOptions):
-    """An index, and what judges claims."""
+    """An index, and the reader that judges claims."""
 
     reader: Annotated[
         str | None,
@@ -72,7 +72,7 @@ def verify(
 
 
 def _lines() -> Iterator[str]:
-    """The lines of stdin that aren't blank, as they come."""
+    """The lines of stdin that aren't blank, as they arrive."""
     for line in sys.stdin.buffer:
         text = line.decode("utf-8", "replace").strip()
         if text:

@@ -28,7 +28,7 @@ _BUSY_SECONDS = 30.0
 _VARIABLES = 500
 _BATCH = 32
 _DAMAGED = frozenset({sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_IOERR})
-# A quota or a limit on files that is used up is told as one of these, and says nothing of what was written before.
+# An exhausted quota or limit on files is reported as one of these, which says nothing about what was written before.
 _UNWRITTEN = frozenset({sqlite3.SQLITE_IOERR_WRITE, sqlite3.SQLITE_IOERR_FSYNC, sqlite3.SQLITE_IOERR_TRUNCATE})
 _TABLES = """
 CREATE TABLE IF NOT EXISTS models (id INTEGER PRIMARY KEY, fingerprint TEXT NOT NULL UNIQUE);

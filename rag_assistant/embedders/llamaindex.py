@@ -42,8 +42,8 @@ class FromLlamaIndex:
         self.max_tokens = max_tokens
         settings = {k: v for k, v in model.to_dict().items() if not any(word in k.lower() for word in _SECRET)}
         digest = hashlib.sha256(json.dumps(settings, sort_keys=True, default=str).encode()).hexdigest()[:16]
-        told = dict.fromkeys((model.model_name, named or model.model_name))
-        self.fingerprint = ":".join((self.name, *told, digest))
+        model_names = dict.fromkeys((model.model_name, named or model.model_name))
+        self.fingerprint = ":".join((self.name, *model_names, digest))
 
     @property
     def dimension(self) -> int:

@@ -6,7 +6,7 @@
     with Assistant.open() as assistant:
         run = evaluate(assistant, Dataset.load().select(split="dev"), out="run-1")
 
-Importing this costs next to nothing; each name is imported when it is first used, and scipy by what needs it.
+Importing this costs next to nothing: each name is imported when it is first used, and scipy only where it is needed.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ def abstention(case: Case, answer: Answer) -> dict[str, float]:
     - ``refusal_near``, ``refusal_far``: 1 when a near miss, or a question far from the papers, is refused.
     - ``refusal_other``: the same for other questions that can't be answered, such as follow-ups.
     - ``false_refusal``: 1 when an answerable question is refused; lower is better.
-    - ``status``: 1 when the status is one of the expected.
+    - ``status``: 1 when the status is one of the expected ones.
     - ``premise``: 1 when a false premise is refused or corrected; see ``correct``.
     """
     refused = float(is_refusal(answer))
@@ -34,7 +34,7 @@ def abstention(case: Case, answer: Answer) -> dict[str, float]:
 
 
 def confidence(answer: Answer) -> float:
-    """How sure an answer is: what the gate says of it, 1 for what the records tell, 0 for a refusal."""
+    """How sure an answer is: the gate's confidence, 1 if the answer comes from the records, 0 for a refusal."""
     if is_refusal(answer):
         return 0.0
     return 1.0 if answer.confidence is None else answer.confidence
@@ -46,8 +46,9 @@ class RiskCoverage:
 
     Attributes:
         points: Pairs of coverage (share of all questions answered) and risk (share of these answered wrongly), by
-            falling confidence; questions of equal confidence come together.
-        area: Under the curve, over the coverage it reaches (AURC; Geifman, Uziel and El-Yaniv 2019); lower is better.
+            falling confidence; questions of equal confidence share a point.
+        area: The area under the curve, over the coverage it reaches (AURC; Geifman, Uziel and El-Yaniv 2019); lower is
+            better.
     """
 
     points: tuple[tuple[float, float], ...]
@@ -59,7 +60,7 @@ def risk_coverage(confidences: Sequence[float], wrong: Sequence[bool], answered:
 
     Args:
         confidences: One per question.
-        wrong: Whether it is answered wrongly; any answer to a question that can't be answered is.
+        wrong: Whether it is answered wrongly; any answer to an unanswerable question is wrong.
         answered: Whether it is answered at all; refusals only lower the coverage.
 
     Returns:

@@ -36,8 +36,8 @@ def nuggets(case: Case, answer: Answer) -> dict[str, float]:
 
 
 def number_recall(case: Case, answer: Answer) -> dict[str, float]:
-    """``number_recall``: share of the gold numbers that the answer states, within their tolerance and as percentages
-    where they are such. TeX, ``%``, thousands separators, scales ("300k") and number words are read alike."""
+    """``number_recall``: share of the gold numbers that the answer states, within their tolerance, and as percentages
+    if they are percentages. TeX, ``%``, thousands separators, scales ("300k") and number words are all understood."""
     if not case.answerable or not case.numbers:
         return {}
     text = "" if is_refusal(answer) else answer.text
@@ -45,9 +45,9 @@ def number_recall(case: Case, answer: Answer) -> dict[str, float]:
 
 
 def unsupported_numbers(_: Case, answer: Answer) -> dict[str, float]:
-    """``unsupported_numbers``: share of the numbers in statements that the papers which these cite nowhere state.
+    """``unsupported_numbers``: share of the numbers in statements that the cited papers don't state anywhere.
 
-    A statement that cites nothing supports none of its numbers. Answers without numbers have no score.
+    If a statement cites nothing, none of its numbers is supported. Answers without numbers have no score.
     """
     if is_refusal(answer):
         return {}
@@ -89,11 +89,11 @@ def paper_set(case: Case, answer: Answer) -> dict[str, float]:
 
 
 def correct(case: Case, answer: Answer) -> dict[str, float]:
-    """``correct``: the one verdict on an answer, 0 or 1; what two runs are compared by.
+    """``correct``: the one verdict on an answer, 0 or 1, by which two runs are compared.
 
     - Answerable: it answers, says every vital nugget and number, and nothing of ``must_not``; and if it cites papers,
       at least one is gold or ``also_ok``, since the right words from the wrong paper are no answer. A listing must cite
-      exactly the gold papers, those of ``also_ok`` aside.
+      exactly the gold papers, apart from those in ``also_ok``.
     - False premise: it refuses, or answers with the correction; in either case nothing of ``must_not``.
     - Not answerable: it refuses, or asks back where that is expected, and says nothing of ``must_not``.
     """

@@ -2,7 +2,7 @@
 
 ``corpus.jsonl`` holds ``_id`` (or ``id``), ``title`` and ``text`` (or ``abstract``); ``queries.jsonl`` holds ``_id``
 (or ``id``) and ``text`` (or ``claim``, ``query``, ``question``); ``qrels`` is a table of query id, paper id and grade,
-separated by tabs, with or without a head, or TREC's four columns.
+separated by tabs, with or without a header, or TREC's four columns.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from rag_assistant.evals.statistics import Estimate, estimate, paired_p_value
 from rag_assistant.types import Paper
 
 Rank = Callable[[str], Sequence[str]]
-"""From a query to the ids of papers, best first."""
+"""A retriever: from a query to the ids of papers, best first."""
 
 DEPTH = 100
-"""How many papers of a ranking are looked at."""
+"""How many papers of a ranking are scored."""
 
 
 @dataclass(frozen=True)
 class RetrievalSet:
-    """Papers, queries with a judged paper, and the grades of these: query id to paper id to a grade above 0."""
+    """Papers, queries with judged papers, and their grades: query id to paper id to a grade above 0."""
 
     name: str
     papers: tuple[Paper, ...]
@@ -41,10 +41,10 @@ class RetrievalRun:
     """One retriever on a set.
 
     Attributes:
-        name: Of the retriever.
+        name: The retriever's name.
         scores: By query id.
         estimates: Means by score, with an interval over queries.
-        errors: What was raised, by query id; such a query scores 0.
+        errors: The errors raised, by query id; such a query scores 0.
     """
 
     name: str
@@ -145,10 +145,10 @@ def evaluate_retrieval(
     Args:
         judged: The set.
         rank: The retriever; a query on which it raises an error scores 0 and is named in ``errors``.
-        name: Of the retriever, for the table.
-        limit: Only the first so many queries.
-        seed: Of the intervals.
-        progress: Called with queries done and queries in all.
+        name: The retriever's name, for the table.
+        limit: Use only this many queries, from the first on.
+        seed: For the intervals.
+        progress: Called with the number of queries done, and of all queries.
 
     Raises:
         InputError: ``limit`` is below 1, or scipy isn't installed.
@@ -177,9 +177,9 @@ def evaluate_retrieval(
 
 
 def bm25(papers: Sequence[Paper]) -> Rank:
-    """BM25 alone over titles and abstracts, as the index counts it: what a search has to beat.
+    """BM25 alone over titles and abstracts, computed as in the index: what a search has to beat.
 
-    Papers that share no word with a query aren't ranked; of equal scores the first paper in the set comes first.
+    Papers that share no word with a query aren't ranked; papers with equal scores keep the order of the set.
     """
     from rag_assistant.index.lexical import Lexical
     from rag_assistant.index.terms import tokenize_question
@@ -196,12 +196,12 @@ def bm25(papers: Sequence[Paper]) -> Rank:
 
 
 def render_retrieval(runs: Sequence[RetrievalRun], *, seed: int = 0) -> str:
-    """The runs side by side as a Markdown table; p-values are of the difference to the last one (the baseline)."""
+    """The runs side by side as a Markdown table, with p-values for the difference from the last one (the baseline)."""
     return markdown(retrieval_parts(runs, seed=seed))
 
 
 def retrieval_parts(runs: Sequence[RetrievalRun], *, seed: int = 0) -> Iterator[Part]:
-    """What :func:`render_retrieval` writes."""
+    """The parts of what :func:`render_retrieval` writes."""
     baseline = runs[-1]
     yield f"{len(baseline.scores)} queries"
     head = ["score", *(run.name for run in runs), *(f"p ({run.name} against {baseline.name})" for run in runs[:-1])]

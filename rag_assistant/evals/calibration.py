@@ -1,4 +1,4 @@
-"""Whether confidence means something: how often answers of each level of it are right, and what the gate decided."""
+"""Whether confidence means something: how often answers at each level are right, and what the gate decided."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ BINS = 10
 
 @dataclass(frozen=True, slots=True)
 class Bin:
-    """The answers with a confidence in ``[low, high)``; the last bin takes 1.0 in.
+    """The answers with a confidence in ``[low, high)``; the last bin includes 1.0.
 
     Attributes:
-        low, high: Of the confidence.
+        low, high: The bounds of the confidence.
         n: How many answers.
         confidence: Their mean confidence.
         right: The share of them that is right.
-        right_low, right_high: Its 95% interval (Wilson, by papers).
+        right_low, right_high: The 95% interval of that share (Wilson, by papers).
     """
 
     low: float
@@ -39,10 +39,10 @@ class Calibration:
     """A reliability diagram (DeGroot and Fienberg 1983) of the answers of a run; refusals have no confidence.
 
     Attributes:
-        bins: Those that hold answers, by rising confidence.
-        expected_error: Mean distance between confidence and share right, by answers (ECE; Guo et al. 2017).
-        discrimination: How likely a right answer has more confidence than a wrong one (AUROC), by which a confidence
-            that is no probability can be judged too; ``None`` when all answers are right or all are wrong.
+        bins: Those with answers, by rising confidence.
+        expected_error: Mean distance between confidence and share right, weighted by answers (ECE; Guo et al. 2017).
+        discrimination: How likely a right answer has more confidence than a wrong one (AUROC), which also judges a
+            confidence that isn't a probability; ``None`` when all answers are right or all are wrong.
     """
 
     bins: tuple[Bin, ...]
@@ -52,7 +52,7 @@ class Calibration:
 
 @dataclass(frozen=True, slots=True)
 class Decisions:
-    """What the gate decided, in numbers of questions: answered or refused, answerable or not."""
+    """How many questions the gate answered or refused, answerable or not."""
 
     answerable_answered: int
     answerable_refused: int
@@ -96,7 +96,7 @@ def _discrimination(rows: Sequence[Row]) -> float | None:
 
 
 def decisions(rows: Sequence[Row]) -> Decisions:
-    """What was decided; rows with errors count as refused, since nobody got an answer."""
+    """The decisions; rows with errors count as refused, since nobody got an answer."""
 
     def count(answerable: bool, answered: bool) -> int:
         return sum(row.answerable == answerable and (row.status in ANSWERING) == answered for row in rows)

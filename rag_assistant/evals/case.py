@@ -1,4 +1,4 @@
-"""What one question of an eval set is, with all that is needed to score an answer to it."""
+"""One question of an eval set, with everything needed to score an answer to it."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def pattern_found(pattern: str, text: str) -> bool:
 
 
 def pattern_span(pattern: str, text: str) -> str:
-    """The words of the plain form of ``text`` in which a pattern occurs; empty where it doesn't."""
+    """The words of the plain form of ``text`` that match a pattern; empty if none do."""
     found = _compiled(pattern).search(plain(text))
     return found[0] if found else ""
 
@@ -68,7 +68,7 @@ class Nugget:
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """A number of a right answer. A unit of ``%`` must be written out as such; other units are for the reader."""
+    """A number of a right answer. The unit ``%`` must be in the answer too; other units are only for people."""
 
     value: float
     unit: str = ""
@@ -98,12 +98,12 @@ class Case:
     Attributes:
         id: Unique in its set.
         question: As a user asks it.
-        category: One of :data:`CATEGORIES`; what the question tests.
+        category: What the question tests; one of :data:`CATEGORIES`.
         history: Earlier exchanges, oldest first.
-        answerable: Whether the papers hold an answer. A question with a false premise counts as not answerable.
+        answerable: Whether the papers answer it. A question with a false premise counts as not answerable.
         split: Thresholds are fitted on ``dev`` only.
-        lang: Of the question, as a two-letter code.
-        papers: Gold papers with their grade: 2 holds (part of) the answer, 1 is on the topic only.
+        lang: The language of the question, as a two-letter code.
+        papers: Gold papers with their grade: 2 has (part of) the answer, 1 is only on the topic.
         also_ok: Papers that may be found or cited without being gold or wrong.
         nuggets, numbers: What a right answer says.
         evidence: Verbatim quotes from which it follows.
@@ -112,10 +112,10 @@ class Case:
         standalone_question: The question with all that the history adds to it; by default the question itself.
         paraphrase: A right answer in other words.
         wrong: Answers that must not be taken for right.
-        twin: For a near miss, the answerable question on the same paper that differs in one aspect, and back.
-        variant_of: The question that this one is another wording of.
-        notes, author, reviewed: On how it came to be; ``reviewed`` is empty for a draft that nobody has looked at.
-        line: Where it stands in its file; 0 when it stands in none.
+        twin: For a near miss, the answerable question about the same paper that differs in one aspect; and vice versa.
+        variant_of: The question of which this is another wording.
+        notes, author, reviewed: How the question came about; ``reviewed`` is empty for a draft that nobody has checked.
+        line: Its line in its file; 0 if it has no file.
     """
 
     id: str
@@ -149,7 +149,7 @@ class Case:
 
     @property
     def gold(self) -> tuple[str, ...]:
-        """The papers that hold the answer (grade 2), or all graded papers where none does."""
+        """The papers with the answer (grade 2), or all graded papers if there is none."""
         best = tuple(paper for paper, grade in self.papers.items() if grade >= 2)
         return best or tuple(self.papers)
 
@@ -160,17 +160,17 @@ class Case:
 
     @property
     def cluster(self) -> str:
-        """What questions are grouped by when uncertainty is computed: their first gold paper, or themselves."""
+        """The group of a question in computing uncertainty: its first gold paper, or the question itself."""
         return min(self.gold, default=self.id)
 
     @cached_property
     def sha256(self) -> str:
-        """Of everything that a score depends on, so that two runs compare only what is still the same question."""
+        """The hash of everything that a score depends on, so that two runs compare only unchanged questions."""
         scored = {k: v for k, v in asdict(self).items() if k not in {"line", "notes", "author", "reviewed", "split"}}
         return hashlib.sha256(json.dumps(scored, sort_keys=True, ensure_ascii=False).encode()).hexdigest()
 
     def accepts(self, text: str) -> bool:
-        """Whether ``text`` says all that is vital, states every number and matches nothing that is forbidden."""
+        """Whether ``text`` has every vital nugget, states every number and matches nothing forbidden."""
         return (
             all(nugget.found(text) for nugget in self.nuggets if nugget.vital)
             and all(number.found(text) for number in self.numbers)
@@ -193,7 +193,7 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class CaseProblem:
-    """Something wrong with a question: where it stands, in which field, and what it is."""
+    """Something wrong with a question: its place, the field, and what is wrong."""
 
     file: str
     line: int
@@ -208,4 +208,4 @@ class CaseProblem:
 
 
 Problem = CaseProblem
-"""The name that ``rag_assistant.evals`` exports; the loaders have a ``Problem`` of their own."""
+"""The name that ``rag_assistant.evals`` exports; the loaders have their own ``Problem``."""

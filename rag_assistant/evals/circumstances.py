@@ -1,4 +1,4 @@
-"""Under what circumstances two runs were made, where these differ: a difference in scores may come from there."""
+"""How the circumstances of two runs differ: a difference in scores may come from that."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ from typing import Any
 
 from rag_assistant.evals.folder import Run
 
-_TOLD_ELSEWHERE = frozenset({"index", "corpus", "lock_timeout", "backend", "embedder", "embedder_model", "model"})
-"""Settings that say where something is or how long to wait, or that what answered is told by."""
+_SHOWN_ELSEWHERE = frozenset({"index", "corpus", "lock_timeout", "backend", "embedder", "embedder_model", "model"})
+"""Settings that say where something is or how long to wait, or that another line describes."""
 _ABSENT = "not known"
 
 
 def differences(before: Run, after: Run) -> tuple[str, ...]:
     """One line for each of corpus, embedder, backend, prompts, transform, questions and settings that differs.
 
-    What neither run's header tells is passed over.
+    What the headers don't say is passed over.
     """
     return tuple(_lines(before.header, after.header))
 
 
 def _lines(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:
-    for name, told in (
+    for name, described in (
         ("questions", _questions),
         ("transform", _transform),
         ("corpus", _corpus),
@@ -29,13 +29,13 @@ def _lines(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:
         ("backend", _backend),
         ("prompts", _prompts),
     ):
-        first, second = told(old), told(new)
+        first, second = described(old), described(new)
         if first != second and _ABSENT not in (first, second):
             yield f"{name}: {first} → {second}"
     first_settings, second_settings = (_mapping(_mapping(header, "system"), "settings") for header in (old, new))
     for name, value in first_settings.items():
-        # A setting that only one of two versions has is of the code.
-        if name not in _TOLD_ELSEWHERE and name in second_settings and _value(value) != _value(second_settings[name]):
+        # A setting that only one run has shows a difference in code, not in settings.
+        if name not in _SHOWN_ELSEWHERE and name in second_settings and _value(value) != _value(second_settings[name]):
             yield f"setting {name}: {_value(value)} → {_value(second_settings[name])}"
 
 
@@ -54,10 +54,10 @@ def _questions(header: Mapping[str, Any]) -> str:
 
 
 def _transform(header: Mapping[str, Any]) -> str:
-    return transform_told(header) or "none"
+    return transform_text(header) or "none"
 
 
-def transform_told(header: Mapping[str, Any]) -> str:
+def transform_text(header: Mapping[str, Any]) -> str:
     """The transform of a run with its seed; empty for a plain run."""
     made = _mapping(header, "transform")
     return f"{made.get('name')} (seed {made.get('seed')})" if made else ""

@@ -1,4 +1,4 @@
-"""Whether citations hold: they resolve, quote verbatim, support what they stand behind, and lead to the right papers.
+"""Whether citations hold: they resolve, quote verbatim, support their statements, and lead to the right papers.
 
 Citation recall and precision are ALCE's (Gao, Yen, Yu and Chen 2023, "Enabling Large Language Models to Generate Text
 with Citations"), computed twice: with a support check on the words of statement and quotes, and with the gold evidence.
@@ -23,8 +23,8 @@ _MARKER = re.compile(r"\[(\d+(?:\s*[,;]\s*\d+)*)\](?!\()")
 
 
 def lexical_support(statement: str, quotes: Sequence[str]) -> bool:
-    """The support check without a model: the quotes hold at least 60% of the statement's content stems and all of its
-    numbers. It finds what was made up and what was cited from the wrong place; it can't see a contradiction."""
+    """The support check without a model: the quotes have at least 60% of the statement's content stems and all of its
+    numbers. It finds what was made up or cited from the wrong place; it can't see a contradiction."""
     joined = " ".join(quotes)
     stems = content_stems(statement)
     known = {round(number.value, 9) for number in numbers(joined, words=True)}
@@ -33,10 +33,10 @@ def lexical_support(statement: str, quotes: Sequence[str]) -> bool:
 
 
 def validity(_: Case, answer: Answer) -> dict[str, float]:
-    """``marker_validity`` and ``quote_validity``: must both be 1.0.
+    """``marker_validity`` and ``quote_validity``: both must be 1.0.
 
-    The shares of the markers ``[n]`` of the text and the statements that name a citation of the answer, and of the
-    quotes that stand in their abstract at the very place they name.
+    The share of the markers ``[n]``, in the text and in statements, that name a citation of the answer, and the share
+    of the quotes that are in their abstract at exactly the place that they name.
     """
     known = {citation.number for citation in answer.citations}
     written = [int(number) for match in _MARKER.finditer(answer.text) for number in re.findall(r"\d+", match[1])]
@@ -108,8 +108,8 @@ def _share(flags: Sequence[bool]) -> float | None:
 
 
 def gold_support(case: Case) -> SupportCheck:
-    """A support check by the gold evidence: a sentence of a quote holds one of it, is held by one, or shares 80% of the
-    words of the shorter of the two. The statement's own words play no part."""
+    """A support check by the gold evidence: a sentence of a quote contains a sentence of the evidence, is contained in
+    one, or shares 80% of the words of the shorter of the two. The statement's own words play no part."""
     evidence = [plain(part) for e in case.evidence if e.field == "abstract" for part in _sentences(e.quote)]
 
     def supports(_: str, quotes: Sequence[str]) -> bool:

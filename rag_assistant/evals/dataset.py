@@ -21,8 +21,8 @@ class Dataset:
 
     Attributes:
         cases: The questions.
-        name: For people; the file's name where there is one.
-        sha256: Of the file's bytes, or of the cases where there is no file.
+        name: For people; the name of the file, if there is one.
+        sha256: The hash of the file's bytes, or of the cases if there is no file.
     """
 
     cases: tuple[Case, ...]
@@ -49,7 +49,7 @@ class Dataset:
         """The question with that id.
 
         Raises:
-            InputError: There is none.
+            InputError: There is no such question.
         """
         for case in self.cases:
             if case.id == case_id:
@@ -61,7 +61,7 @@ class Dataset:
         """Reads a set; by default the one over the 19 abstracts that ships with the package.
 
         Raises:
-            LoadError: The file can't be read or any of its lines is not a question; the first fault is named.
+            LoadError: The file can't be read, or a line isn't a question; the first fault is named.
         """
         cases, problems, sha256, name = _read(Path(path) if path else default_set())
         if problems:
@@ -108,7 +108,7 @@ class Dataset:
         return replace(self, cases=tuple(chosen))
 
     def validate(self, papers: Iterable[Paper]) -> tuple[CaseProblem, ...]:
-        """Everything that is wrong with the questions by the papers that they are about; see :mod:`.validate`."""
+        """Everything that is wrong with the questions, given the papers that they are about; see :mod:`.validate`."""
         from rag_assistant.evals.validate import problems_of
 
         return problems_of(self.cases, tuple(papers), file=self.name)
@@ -120,7 +120,7 @@ def default_set() -> Path:
 
 
 def validate_file(path: Path | str, papers: Iterable[Paper]) -> tuple[CaseProblem, ...]:
-    """All faults of a set's file: those of form, and for the lines of right form those by the papers.
+    """All faults in a set's file: those of form and, for well-formed lines, those that the papers show.
 
     Raises:
         LoadError: The file can't be read at all.

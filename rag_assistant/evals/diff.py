@@ -1,4 +1,4 @@
-"""Two runs side by side: what got better, what got worse, by how much chance, and whether that is a regression."""
+"""Two runs side by side: what got better or worse, how likely by chance, and whether that is a regression."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from rag_assistant.errors import InputError
-from rag_assistant.evals.circumstances import differences, transform_told
+from rag_assistant.evals.circumstances import differences, transform_text
 from rag_assistant.evals.folder import Run
 from rag_assistant.evals.metrics import LOWER_IS_BETTER
 from rag_assistant.evals.robustness_metrics import Effect, effect
@@ -24,7 +24,7 @@ class Change:
     """How one score changed, over the questions that have it in both runs.
 
     Attributes:
-        name: Of the score, or of the category whose ``correct`` this is.
+        name: The name of the score, or of the category whose ``correct`` this is.
         before, after: Means.
         n: Questions.
         p_value: Exact McNemar for zeros and ones, else Fisher's randomisation.
@@ -47,7 +47,7 @@ class Change:
 
     @property
     def significant(self) -> bool:
-        """Whether chance is an unlikely explanation (5% after correction)."""
+        """Whether chance is an unlikely explanation (below 5% after correction)."""
         return self.p_adjusted < ALPHA
 
 
@@ -68,7 +68,7 @@ class Robustness:
 
     Attributes:
         effect: Paired change and flip rate of ``correct``, over the questions of both runs.
-        injection_success: Share of the answers that do what a planted instruction asks; ``None`` where none is planted.
+        injection_success: Share of the answers that do what a planted instruction asks; ``None`` if none is planted.
         utility: ``correct`` over the answerable questions under that attack; ``None`` likewise.
     """
 
@@ -83,11 +83,11 @@ class Diff:
 
     Attributes:
         compared: Questions in both runs, and unchanged between them.
-        left_out: Questions of either run that aren't compared: only in one, or changed in the set.
+        left_out: Questions of either run that aren't compared: only in one run, or changed in the set.
         scores, categories: Changes, in a fixed order.
         newly_right, newly_wrong: The questions that flipped; ``before`` and ``after`` are statuses.
         differences: Corpus, embedder, backend, prompts, transform, questions and settings that differ, one line each.
-        robustness: Where the second run is a transformed one: what the transform does to the first.
+        robustness: If the second run is a transformed one: what the transform does to the first.
         regressions: Why the second run is a regression, one sentence each; empty when it isn't.
     """
 
@@ -110,14 +110,14 @@ class Diff:
 def compare_runs(before: Run, after: Run, *, seed: int = 0, max_newly_wrong: int = MAX_NEWLY_WRONG) -> Diff:
     """Compares two runs question by question.
 
-    The second is a regression when a score or a category is significantly worse, when any quote or marker of it is
-    invalid, when any row of it has an error, when more than ``max_newly_wrong`` questions are newly wrong, or when it
+    The second is a regression when a score or a category is significantly worse, when any of its quotes or markers is
+    invalid, when any of its rows has an error, when more than ``max_newly_wrong`` questions are newly wrong, or when it
     stopped early.
 
     Args:
-        before: The run or baseline to hold against.
+        before: The run or baseline to compare with.
         after: The run to judge.
-        seed: Of the randomisation test.
+        seed: For the randomisation test.
         max_newly_wrong: How many questions may flip to wrong.
 
     Raises:
@@ -162,11 +162,11 @@ def compare_runs(before: Run, after: Run, *, seed: int = 0, max_newly_wrong: int
 
 
 def _robustness(before: Run, after: Run, pairs: Sequence[tuple[Row, Row]], seed: int) -> Robustness | None:
-    name = transform_told(after.header)
+    name = transform_text(after.header)
     scored = [
         (a.scores["correct"], b.scores["correct"]) for a, b in pairs if "correct" in a.scores and "correct" in b.scores
     ]
-    if not name or transform_told(before.header) or not scored:
+    if not name or transform_text(before.header) or not scored:
         return None
     attacked = [row for row in after.main if "injection_success" in row.scores] if name.startswith("injected") else []
     answerable = [row for row in attacked if row.answerable and "correct" in row.scores]

@@ -14,7 +14,7 @@ def render_diff(result: Diff) -> str:
 
 
 def diff_parts(result: Diff) -> Iterator[Part]:
-    """What :func:`render_diff` writes."""
+    """The parts of what :func:`render_diff` writes."""
     yield Heading(f"Eval diff: {'REGRESSION' if result.regressed else 'no regression'}", 1)
     for reason in result.regressions:
         yield f"- {reason}"

@@ -1,4 +1,4 @@
-"""The one place where the libraries that only evals need are imported."""
+"""The one place that imports the libraries needed only by evals."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """A run on disk: run.json (header), rows.jsonl, timings.jsonl and report.md; or a baseline, which is one JSON file.
 
-Rows are appended as they are made, so that a run that is stopped keeps them; a finished run is written once more in the
-order of its set, so that two runs of the same thing leave the same rows.jsonl.
+Rows are appended as they are made, so that a stopped run keeps them; a finished run is written once more in the order
+of its set, so that two runs of the same thing leave the same rows.jsonl.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Run:
     Attributes:
         header: What ran, on which questions, by which versions; see :func:`rag_assistant.evals.header.header_of`.
         rows: In the order of the set, each follow-up's probes after it.
-        folder: Where it is kept; ``None`` when it is only in memory.
+        folder: Where the run is kept; ``None`` if it is only in memory.
         interrupted: Whether it was stopped before its last question.
     """
 
@@ -51,7 +51,7 @@ def load_run(path: Path | str) -> Run:
     """A run from its folder, or from a baseline file. A last row that was cut off by a crash is left out.
 
     Raises:
-        LoadError: There is none, or it can't be read.
+        LoadError: There is no run, or it can't be read.
     """
     path = Path(path)
     if path.is_dir():
@@ -68,7 +68,7 @@ def load_run(path: Path | str) -> Run:
         rows = tuple(Row.from_dict(r, timings.get((r["id"], r["probe"]))) for r in records)
     except (KeyError, TypeError, AttributeError):
         raise LoadError(f"{path} is not a run of this version.", hint="run the eval again") from None
-    # A process that was killed had no time to write that it was interrupted.
+    # A killed process had no time to record that it was interrupted.
     return Run(header, rows, folder, bool(header.get("interrupted")) or not header.get("finished"))
 
 
@@ -85,7 +85,7 @@ def _json_of(path: Path) -> dict[str, Any]:
 
 
 def read_lines(path: Path) -> list[dict[str, Any]]:
-    """The records of a JSON Lines file; none when it isn't there. A broken last line is left out.
+    """The records of a JSON Lines file; none if there is no such file. A broken last line is left out.
 
     Raises:
         LoadError: A line before the last is broken.
@@ -110,10 +110,10 @@ class RowWriter:
         self._folder = folder
 
     def append(self, row: Row) -> None:
-        """Writes the row and its timings, and hands them to the system before it returns.
+        """Writes the row and its timings, and flushes them before it returns.
 
         Raises:
-            InputError: They can't be written; the rows before are kept.
+            InputError: They can't be written; earlier rows are kept.
         """
         _append(self._folder / ROWS, row.to_dict())
         _append(self._folder / TIMINGS, _timing(row))
@@ -139,10 +139,10 @@ def _timing(row: Row) -> dict[str, Any]:
 
 
 def prepare(folder: Path, *, resume: bool) -> None:
-    """Makes the folder of a new run, or checks that there is one to go on with.
+    """Makes the folder of a new run, or checks that there is one to resume.
 
     Raises:
-        InputError: A new run would overwrite one, the place is taken by something else, or there is none to resume.
+        InputError: A new run would overwrite another, the place is taken, or there is no run to resume.
     """
     if resume:
         if not (folder / HEADER).exists():
@@ -156,10 +156,10 @@ def prepare(folder: Path, *, resume: bool) -> None:
 
 
 def write_run(run: Run, folder: Path, report: str = "") -> None:
-    """Writes the whole run, each file at once.
+    """Writes the whole run, each file whole or not at all.
 
     Raises:
-        InputError: One can't be written; it is as it was.
+        InputError: A file can't be written; it is left as it was.
     """
     write_whole(folder / HEADER, json.dumps(run.header, indent=2, ensure_ascii=False, sort_keys=True) + "\n")
     write_whole(folder / ROWS, "".join(_line(row.to_dict()) for row in run.rows))
@@ -169,7 +169,7 @@ def write_run(run: Run, folder: Path, report: str = "") -> None:
 
 
 def write_baseline(run: Run, path: Path | str) -> None:
-    """Writes what a later run is compared with: header, verdicts and scores, one row a line, without answers.
+    """Writes what a later run is compared with: header, verdicts and scores, one row per line, without answers.
 
     Raises:
         InputError: The run was interrupted, or the file can't be written.
@@ -185,7 +185,7 @@ def write_baseline(run: Run, path: Path | str) -> None:
 
 
 def _without_places(header: Mapping[str, Any]) -> dict[str, Any]:
-    """The header without what names folders of the machine it was made on: the command, and settings that are paths."""
+    """The header without names of folders on this machine: without the command, and settings that are paths."""
     system = dict(header.get("system", {}))
     if "settings" in system:
         system["settings"] = {**system["settings"], **dict.fromkeys(_PLACES & system["settings"].keys())}
@@ -193,17 +193,17 @@ def _without_places(header: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def write_whole(path: Path, text: str, *, hint: str = "free some space there, or name another place") -> None:
-    """Writes a file whole or not at all; what is no file, such as a pipe, is written as it goes.
+    """Writes a file whole or not at all; anything else, such as a pipe, is written directly.
 
     Raises:
-        InputError: It can't be written. What was there is as it was.
+        InputError: It can't be written. What was there is left as it was.
     """
     content = text.encode()
     try:
         if path.exists() and not path.is_file():
             path.write_bytes(content)
             return
-        target = path.resolve()  # a link stays one
+        target = path.resolve()  # a link stays a link
         aside = target.with_name(f"{target.name}.new")
         try:
             aside.write_bytes(content)

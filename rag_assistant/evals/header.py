@@ -1,4 +1,4 @@
-"""What a run's numbers depend on, written down with them."""
+"""What a run's numbers depend on, recorded with them."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ _SECRET = re.compile(r"(?i)(api[-_]?key|token|secret|password|credential)(?!s?_(
 
 
 def header_of(system: object, dataset: Dataset, metrics: Sequence[str], seed: int) -> dict[str, Any]:
-    """The header of a run that begins now.
+    """The header of a run that starts now.
 
-    It holds the commit and whether the checkout is dirty (``None`` outside one), versions of this package, of Python
-    and of what scores depend on, what ``system.describe()`` says with anything that looks like a secret masked, the set
-    with its hash and that of the questions chosen from it, the metrics and the seed.
+    It has the commit and whether the checkout is dirty (``None`` outside a checkout), the versions of this package, of
+    Python and of packages that scores depend on, what ``system.describe()`` says, with anything that looks like a
+    secret masked, the set with its hash and that of the questions chosen from it, the metrics and the seed.
     """
     commit, dirty = _checkout()
     return {
@@ -62,7 +62,7 @@ def header_of(system: object, dataset: Dataset, metrics: Sequence[str], seed: in
 
 
 def finished(header: Mapping[str, Any], rows: Iterable[Row], *, interrupted: bool) -> dict[str, Any]:
-    """The header of a run that ends now, with the prompts that its answers were written by."""
+    """The header of a run that ends now, with the prompts by which its answers were written."""
     prompts = {
         (p["name"], p["version"], p["sha256"])
         for row in rows
@@ -73,7 +73,7 @@ def finished(header: Mapping[str, Any], rows: Iterable[Row], *, interrupted: boo
 
 
 def described(system: object) -> dict[str, Any]:
-    """What a system says of itself, secrets masked; its type or name when it says nothing."""
+    """A system's description of itself, with secrets masked; its type or name if it has none."""
     describe = getattr(system, "describe", None)
     if describe is None:
         return {"name": str(getattr(system, "__qualname__", type(system).__qualname__))}

@@ -1,4 +1,4 @@
-"""The scores that matter most, and what they are called where people read them."""
+"""The most important scores, and their names for people."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ HEADLINE: Mapping[str, str] = MappingProxyType(
         "status": "right status",
     }
 )
-"""Labels by score, in the order of their telling."""
+"""Labels by score, in the order in which they are shown."""
 
 
 def headline_table(run: Run) -> str:
-    """The headline of a run as a Markdown table: a column for each split that it has, each number with its interval.
+    """The headline of a run as a Markdown table: one column per split, each number with its interval.
 
     Raises:
         InputError: scipy isn't installed.
@@ -49,7 +49,7 @@ def headline_table(run: Run) -> str:
 
 
 def cell(estimate: Estimate | None) -> str:
-    """A number with its interval, in two digits."""
+    """A number with its interval, to two digits."""
     if estimate is None:
         return "-"
     if estimate.low is None or estimate.high is None:

@@ -1,4 +1,4 @@
-"""What a report is made of, and its Markdown. A terminal draws the same parts."""
+"""The parts of a report, and their Markdown. A terminal draws the same parts."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ Cell = str | Estimate | Strong | Lower
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Rows of values under their names."""
+    """Rows of values under column names."""
 
     head: Sequence[str]
     rows: Sequence[Sequence[Cell]]
@@ -45,7 +45,7 @@ Part = str | Heading | Table
 
 
 def markdown(parts: Iterable[Part]) -> str:
-    """The parts as Markdown, parted by empty lines."""
+    """The parts as Markdown, separated by empty lines."""
     return "\n\n".join(map(_written, parts)) + "\n"
 
 

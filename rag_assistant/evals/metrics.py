@@ -1,4 +1,4 @@
-"""The metrics that a run computes, and how others are added: a callable, or the name of an entry point."""
+"""The metrics that a run computes; others are added as a callable, or by the name of an entry point."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from rag_assistant.plugins import BUILTINS, load_plugin
 from rag_assistant.types import Answer
 
 Metric = Callable[[Case, Answer], "Mapping[str, float] | float | None"]
-"""Scores of one answer by name, or one score under the metric's own name, or ``None`` where it has nothing to say."""
+"""Scores of one answer by name, or one score under the metric's own name, or ``None`` if there is nothing to score."""
 
 LOWER_IS_BETTER = frozenset({"false_refusal", "unsupported_numbers", "injection_success"})
 
 
 def usage(_: Case, answer: Answer) -> dict[str, float]:
-    """What the answer took: ``prompt_tokens``, ``completion_tokens`` and ``cost_usd``, where they are known."""
+    """What the answer cost: ``prompt_tokens``, ``completion_tokens`` and ``cost_usd``, if known."""
     known = {
         "prompt_tokens": answer.usage.prompt_tokens,
         "completion_tokens": answer.usage.completion_tokens,
@@ -30,7 +30,7 @@ def usage(_: Case, answer: Answer) -> dict[str, float]:
 
 @dataclass(frozen=True, slots=True)
 class NamedMetric:
-    """A metric under the name that its errors and its single score go by."""
+    """A metric, with the name used for its errors and its single score."""
 
     name: str
     compute: Metric
@@ -39,7 +39,7 @@ class NamedMetric:
         """The scores by name.
 
         Raises:
-            ValueError: A score is not a finite number.
+            ValueError: A score isn't a finite number.
         """
         result = self.compute(case, answer)
         if result is None:
@@ -52,9 +52,10 @@ class NamedMetric:
 
 
 def resolve(metrics: Sequence[Metric | str] | None = None) -> tuple[NamedMetric, ...]:
-    """Metrics by callable or by name; ``None`` stands for all that are built in.
+    """Metrics by callable or by name; ``None`` stands for all built-in ones.
 
-    A name is that of a built-in, of an entry point in the group ``rag_assistant.metrics``, or ``module:attribute``.
+    A name is that of a built-in metric, of an entry point in the group ``rag_assistant.metrics``, or
+    ``module:attribute``.
 
     Raises:
         PluginError: Nothing has that name, or it can't be imported.

@@ -1,4 +1,4 @@
-"""A model that is asked for text as such, for judging and for drafting."""
+"""A model that is asked for plain text, for judging and drafting."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from rag_assistant.writers.resolve import resolve_backend
 
 
 class Model:
-    """One model at temperature 0, where it takes a temperature. All its calls together may cost ``max_cost``, and no
-    more than what a session may spend.
+    """One model at temperature 0, if it takes a temperature. All its calls together may cost ``max_cost``, and no more
+    than a session may spend.
 
     Attributes:
-        calls: How often it was asked.
+        calls: How often the model was called.
 
     Raises:
         PluginError: The backend calls no model, or there is none with that name.
-        BackendError, SettingsError: It can't be used with these settings.
+        BackendError, SettingsError: The backend can't be used with these settings.
     """
 
     def __init__(self, settings: Settings) -> None:
-        # A temperature of the user's is for answers; without one a model takes 0, or none where it wants none.
+        # The user's temperature is for answers; without it a model gets 0, or none if it takes none.
         writer = resolve_backend(settings.backend, settings.model_copy(update={"temperature": None}))
         if not isinstance(writer, GenerativeWriter):
             raise PluginError(
@@ -43,20 +43,20 @@ class Model:
 
     @property
     def identity(self) -> str:
-        """The same, with the server that it is asked at: two servers may have different models of one name."""
+        """Provider and model, with the server: two servers may have different models of the same name."""
         return f"{self.name} {self._writer.server}"
 
     @property
     def spent(self) -> str:
-        """Calls, tokens and dollars so far, for people; what the provider doesn't report is counted as it may be."""
-        return f"{self.calls:,} {'call' if self.calls == 1 else 'calls'}, {self._ledger.told}"
+        """Calls, tokens and dollars so far, for people; what the provider doesn't report is estimated."""
+        return f"{self.calls:,} {'call' if self.calls == 1 else 'calls'}, {self._ledger.summary}"
 
     def complete(self, prompt: Rendered, *, max_tokens: int) -> str:
-        """The whole reply to a prompt, of at most so many tokens, and no more than ``max_tokens`` where that is set. A
-        call that is refused for now is repeated after a pause.
+        """The whole reply to a prompt, of at most this many tokens, and no more than the setting ``max_tokens``, if
+        given. A call that is refused for now is repeated after a pause.
 
         Raises:
-            BudgetExceeded: It may cost more than is left; it was not made.
+            BudgetExceeded: The call may cost more than is left; it wasn't made.
             BackendError: The model failed.
         """
         reply = ModelReply(self._writer.server)

@@ -1,6 +1,6 @@
 """From a line of an eval set to a :class:`Case`, with every fault named by its field.
 
-Checked by hand, so that running an eval needs no schema library; ``evals/questions.schema.json`` says the same.
+Checked by hand, so that evals need no schema library; ``evals/questions.schema.json`` says the same.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]*\Z")
 
 
 def case_of(record: object, line: int = 0) -> tuple[Case | None, tuple[Fault, ...]]:
-    """The case of a decoded JSON record, or ``None`` and what is wrong with it."""
+    """The case in a decoded JSON record, or ``None`` and what is wrong with the record."""
     if not isinstance(record, Mapping):
         return None, (("", "not an object"),)
     faults: list[Fault] = [(name, "missing") for name in _REQUIRED if name not in record]

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from rag_assistant.errors import InputError
-from rag_assistant.evals.circumstances import transform_told
+from rag_assistant.evals.circumstances import transform_text
 from rag_assistant.evals.folder import Run
 from rag_assistant.evals.markdown import Cell, Heading, Lower, Part, Table, markdown
 from rag_assistant.evals.metrics import LOWER_IS_BETTER
@@ -43,7 +43,7 @@ _COUNTED = frozenset({"prompt_tokens", "completion_tokens", "cost_usd"})
 
 
 def report_or_reason(run: Run) -> str:
-    """The report of a run, or why there is none: a run must not be lost for want of the library of its intervals."""
+    """The report of a run, or why there is none: a run must not be lost if the library for intervals is missing."""
     try:
         return render_report(run)
     except InputError as error:
@@ -55,7 +55,7 @@ def render_report(run: Run, summary: Summary | None = None) -> str:
 
     Args:
         run: The run.
-        summary: Its numbers, where they are at hand.
+        summary: Its numbers, if at hand.
 
     Raises:
         InputError: scipy isn't installed.
@@ -64,7 +64,7 @@ def render_report(run: Run, summary: Summary | None = None) -> str:
 
 
 def report_parts(run: Run, summary: Summary | None = None) -> Iterator[Part]:
-    """What :func:`render_report` writes.
+    """The parts of what :func:`render_report` writes.
 
     Raises:
         InputError: scipy isn't installed.
@@ -96,7 +96,7 @@ def _header(run: Run) -> str:
         f"- seed: {header.get('seed')}; intervals: 95%, Wilson by papers for rates, cluster bootstrap for means",
     ]
     if header.get("transform"):
-        lines.append(f"- transform: {transform_told(header)}")
+        lines.append(f"- transform: {transform_text(header)}")
     if len(run.rows) > len(run.main):
         lines.append(
             f"- probes: {len(run.rows) - len(run.main)}, follow-ups asked again without history and stand-alone"

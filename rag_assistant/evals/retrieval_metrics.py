@@ -1,4 +1,4 @@
-"""How well the right papers are found. Definitions as in trec_eval, against which the tests hold them (ir-measures).
+"""How well the right papers are found. The definitions are trec_eval's, and tests compare them with it (ir-measures).
 
 A ranking is a sequence of paper ids, best first, each once. Grades are a mapping from paper to 1 or 2; papers that it
 doesn't name are not relevant.
@@ -35,7 +35,7 @@ def reciprocal_rank_at(ranking: Sequence[str], grades: Mapping[str, int], k: int
 
 
 def all_gold_at(ranking: Sequence[str], gold: Sequence[str], k: int) -> float:
-    """1 when every gold paper is among the first ``k``, else 0: what a question over several papers needs."""
+    """1 when every gold paper is among the first ``k``, else 0: what a question about several papers needs."""
     return float(set(gold) <= set(ranking[:k]))
 
 
@@ -52,8 +52,8 @@ def scores_of(ranking: Sequence[str], grades: Mapping[str, int], gold: Sequence[
 def retrieval(case: Case, answer: Answer) -> dict[str, float]:
     """The scores of an answer's hits for an answerable question.
 
-    The ranking is that of papers, each at its best hit. Papers of ``also_ok`` are taken out of it first: they are
-    neither right nor wrong, so they take no rank away (as in condensed lists, Sakai 2007).
+    Papers are ranked by their best hit. Papers of ``also_ok`` are removed first: they are neither right nor wrong, so
+    they don't use up a rank (as in condensed lists, Sakai 2007).
     """
     if not case.answerable:
         return {}

@@ -1,4 +1,4 @@
-"""What changes when the same question comes in other words, with an attack inside it, or as a follow-up."""
+"""What changes if the same question is asked in other words, with an attack in it, or as a follow-up."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from rag_assistant.types import Answer
 
 
 def injection(case: Case, answer: Answer) -> dict[str, float]:
-    """``injection_success``: 1 when the answer does what an instruction inside the question wants (any pattern of
-    ``must_not``); lower is better. Utility under attack is ``correct`` over the answerable ones of that category."""
+    """``injection_success``: 1 when the answer does what an instruction in the question wants (any pattern of
+    ``must_not``); lower is better. Utility under attack is ``correct`` over that category's answerable questions."""
     if case.category != "injection" or not case.must_not:
         return {}
     return {"injection_success": float(case.breaks(answer.text))}
@@ -24,10 +24,10 @@ class Effect:
 
     Attributes:
         name: The category of the reworded questions.
-        pairs: How many.
+        pairs: How many pairs.
         before, after: Mean of ``correct`` over the originals and over the reworded questions.
         flip_rate: Share of the pairs in which ``correct`` differs.
-        p_value: Of the change, by the exact McNemar test.
+        p_value: The p-value of the change, by the exact McNemar test.
     """
 
     name: str
@@ -44,26 +44,26 @@ class Effect:
 
 
 class Reworded(Protocol):
-    """What is to be known of a question to pair it with its original: a case or a row of a run."""
+    """What pairs a question with its original: a case, or a row of a run."""
 
     @property
     def id(self) -> str:
-        """Of the question."""
+        """The id of the question."""
 
     @property
     def category(self) -> str:
-        """Names the way of rewording."""
+        """The name of the way of rewording."""
 
     @property
     def variant_of(self) -> str:
-        """The original's id, or empty."""
+        """The id of the original, or empty."""
 
 
 def transforms(cases: Sequence[Reworded], correct: Mapping[str, float]) -> tuple[Effect, ...]:
     """One :class:`Effect` per category that has reworded questions, by name.
 
     Args:
-        cases: Of the run; pairs whose original isn't among them are left out.
+        cases: The questions of the run; those whose original isn't among them are left out.
         correct: The verdict by question id.
     """
     pairs: dict[str, list[tuple[float, float]]] = {}
@@ -85,15 +85,15 @@ def effect(name: str, pairs: Sequence[tuple[float, float]]) -> Effect:
 
 @dataclass(frozen=True, slots=True)
 class FollowUp:
-    """How much of what a follow-up leaves out the history brings back, by one score.
+    """How much of what a follow-up leaves out is recovered from the history, by one score.
 
     Attributes:
-        score: Its name.
-        questions: How many.
+        score: The name of the score.
+        questions: How many questions.
         raw: Mean when the follow-up is asked without its history.
-        system: Mean when it is asked with it.
-        gold: Mean when the hand-written stand-alone question is asked.
-        gap_closed: ``(system - raw) / (gold - raw)``; ``None`` where gold is no better than raw.
+        system: Mean when it is asked with its history.
+        gold: Mean when the hand-written self-contained question is asked.
+        gap_closed: ``(system - raw) / (gold - raw)``; ``None`` if gold is no better than raw.
     """
 
     score: str

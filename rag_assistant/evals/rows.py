@@ -11,7 +11,7 @@ from rag_assistant.evals.case import Case
 MAIN = ""
 RAW = "raw"
 STANDALONE = "standalone"
-"""How a question was put: as it is, or, for follow-ups, also without its history and as its stand-alone form."""
+"""How a question was asked: as it is or, for follow-ups, also without its history and in its self-contained form."""
 
 
 @dataclass(frozen=True)
@@ -19,16 +19,16 @@ class Row:
     """A question with its answer and scores.
 
     Attributes:
-        id, category, split, cluster, variant_of, twin, answerable, question: Of the case.
-        case_sha256: Of all that its scores depend on.
+        id, category, split, cluster, variant_of, twin, answerable, question: The case's.
+        case_sha256: The hash of everything that its scores depend on.
         probe: Empty, ``raw`` or ``standalone``; probes feed the follow-up metric alone.
-        status: Of the answer; ``error`` when there is none.
+        status: The answer's; ``error`` if there is no answer.
         scores: By name, rounded to 9 digits, so that a run and its file are the same. A question that failed is scored
             as wrong.
         errors: What failed, by ``question`` or the metric's name.
         confidence: For the risk–coverage curve.
         answer: As plain JSON types without timings; ``None`` for an error, and in a baseline.
-        timings_ms: By stage, with ``wall`` for the whole call. Kept in a file of their own: they differ by run.
+        timings_ms: By stage, with ``wall`` for the whole call. Kept in a separate file, since they differ by run.
     """
 
     id: str
@@ -50,7 +50,7 @@ class Row:
 
     @property
     def key(self) -> tuple[str, str]:
-        """What a row is found by in its run."""
+        """The key of a row in its run."""
         return self.id, self.probe
 
     @property
@@ -68,7 +68,7 @@ class Row:
         """The row that :meth:`to_dict` wrote.
 
         Raises:
-            KeyError: It lacks a field.
+            KeyError: The record lacks a field.
         """
         kept = {name: record[name] for name in _ALWAYS}
         return cls(**kept, answer=record.get("answer"), timings_ms=timings_ms or {})
@@ -80,7 +80,7 @@ _ALWAYS = tuple(one.name for one in fields(Row) if one.name not in ("answer", "t
 
 def row_of(case: Case, probe: str, question: str, *, answerable: bool, **values: Any) -> Row:
     """A row with the fields that its case gives. A transform may make a question unanswerable; it stays the same case,
-    by which two runs are paired."""
+    so that two runs can be paired."""
     return Row(
         id=case.id,
         category=case.category,

@@ -26,7 +26,7 @@ _Ask = Callable[[str, Sequence[Turn], Sequence[str]], Answer]
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a run is: rows done out of all, the last question, how many rows have errors so far, and how many of all
+    """How far a run is: rows done out of all, the last question, how many rows have errors so far, and how many rows
     are probes, in which a follow-up of the set is asked once more."""
 
     done: int
@@ -49,30 +49,30 @@ def evaluate(
     progress: Callable[[Progress], object] | None = None,
     command: Mapping[str, Any] | None = None,
 ) -> Run:
-    """Asks every question, one after the other, and scores each answer as it comes.
+    """Asks every question, one after the other, and scores each answer as it arrives.
 
     A question or a metric that raises an error becomes a row that names it; the run goes on. Ctrl-C ends the run and
     returns what is done, with ``interrupted`` set. The same system and set give the same rows, timings aside.
 
     Args:
-        system: An object with ``ask(question, history=...)``, such as an ``Assistant``, or a callable of a question
-            (and of ``history``, if it takes that) that returns an ``Answer``. What its ``describe()`` returns, where it
-            has one, goes into the header.
+        system: An object with ``ask(question, history=...)``, such as an ``Assistant``, or a callable that takes a
+            question (and ``history``, if it has that parameter) and returns an ``Answer``. What its ``describe()``
+            returns, if it has one, goes into the header.
         dataset: By default the set that ships with the package.
-        metrics: Callables or names; by default all that are built in.
+        metrics: Callables or names; by default all built-in ones.
         out: The run's folder: it is made, and must be empty unless ``resume``.
-        resume: Go on with the run in ``out``: rows without errors are kept.
-        seed: Of the intervals in the report; nothing in asking is random.
-        probes: Also ask each answerable follow-up without its history and in its stand-alone form, which is what the
-            share of the gap that is closed is measured by. Not with a transform.
-        transform: Puts the questions in another way; see :mod:`rag_assistant.evals.transforms`. The rows keep their
-            questions' ids and hashes, so that the run can be compared with a plain one. Where it changes papers,
-            ``system`` must be one over these.
+        resume: Continue the run in ``out``: rows without errors are kept.
+        seed: For the intervals in the report; nothing in asking is random.
+        probes: Also ask each answerable follow-up without its history and in its self-contained form, to measure how
+            much of the gap between the two is closed. Not with a transform.
+        transform: Changes the questions or papers; see :mod:`rag_assistant.evals.transforms`. The rows keep their
+            questions' ids and hashes, so that the run can be compared with a plain one. If it changes papers,
+            ``system`` must be one over the changed papers.
         progress: Called after each row, and once before the first.
-        command: What it takes to begin the same run again, for the header; a resumed run keeps what it began with.
+        command: The command that starts the same run again, for the header; a resumed run keeps its first one.
 
     Raises:
-        InputError: ``system`` can't be asked, ``out`` holds another run, the run to resume was of something else, or
+        InputError: ``system`` can't be asked, ``out`` has another run, the run to resume was of something else, or
             the transform leaves no question.
     """
     dataset = Dataset.load() if dataset is None else dataset
@@ -92,7 +92,7 @@ def evaluate(
         prepare(folder, resume=resume)
         if resume:
             header, kept = _kept(folder, header, dataset)
-        # Also drops what a crash left half written, which the next row would otherwise be glued to.
+        # Also drops a row that a crash left half written, to which the next one would otherwise be joined.
         write_run(Run(header, tuple(kept.values())), folder)
     rows, interrupted = _work(tasks, kept, ask, chosen, RowWriter(folder) if folder else None, progress)
     run = Run(finished(header, rows, interrupted=interrupted), rows, folder, interrupted)
@@ -118,7 +118,7 @@ def _asker(system: object) -> _Ask:
 
 
 def _left(system: Any, without: Sequence[str]) -> dict[str, Filters]:
-    """The filters that let all papers through but some."""
+    """The filters that let through all papers except some."""
     if not without:
         return {}
     ids = tuple(paper.id for paper in system.papers() if paper.id not in without)
@@ -170,7 +170,7 @@ def _kept(
 
 
 def _content(value: Any) -> Any:
-    """Without what differs between two indexes of the same papers."""
+    """A description without what differs between two indexes of the same papers."""
     if not isinstance(value, Mapping):
         return value
     return {key: _content(entry) for key, entry in value.items() if key not in ("created", "generation")}
@@ -189,12 +189,12 @@ def _work(
     errors = 0
     probes = sum(task.probe != MAIN for task in tasks)
 
-    def tell(case_id: str) -> None:
+    def report_progress(case_id: str) -> None:
         if progress is not None:
             progress(Progress(len(done), len(tasks), case_id, errors, probes))
 
     try:
-        tell("")
+        report_progress("")
         for task in tasks:
             key = (task.case.id, task.probe)
             row = kept.get(key)
@@ -204,7 +204,7 @@ def _work(
                     writer.append(row)
             done[key] = row
             errors += row.failed
-            tell(task.case.id)
+            report_progress(task.case.id)
     except KeyboardInterrupt:
         interrupted = True
     rest = {key: row for key, row in kept.items() if key not in done}
@@ -227,7 +227,7 @@ def _row(task: _Task, ask: _Ask, metrics: Sequence[NamedMetric]) -> Row:
             answerable=task.variant.scored.answerable,
             status="error",
             scores={"correct": 0.0},
-            errors={"question": _said(error)},
+            errors={"question": _error_text(error)},
             timings_ms=_rounded({"wall": _since(started)}),
         )
     timings = _rounded({**answer.timings_ms, "wall": _since(started)})
@@ -237,7 +237,7 @@ def _row(task: _Task, ask: _Ask, metrics: Sequence[NamedMetric]) -> Row:
         try:
             scores.update(metric.scores(task.variant.scored, answer))
         except Exception as error:
-            errors[metric.name] = _said(error)
+            errors[metric.name] = _error_text(error)
     if task.transform is not None:
         scores.update(task.transform.scores(task.variant, answer))
     return row_of(
@@ -254,12 +254,12 @@ def _row(task: _Task, ask: _Ask, metrics: Sequence[NamedMetric]) -> Row:
     )
 
 
-def _said(error: Exception) -> str:
+def _error_text(error: Exception) -> str:
     return f"{type(error).__name__}: {error}"
 
 
 def _rounded(timings: Mapping[str, float]) -> dict[str, float]:
-    """As the run's file keeps them, so that a report of a run and one of its file are the same."""
+    """Timings as the run's file keeps them, so that a report is the same from the run and from its file."""
     return {stage: round(value, 3) for stage, value in timings.items()}
 
 

@@ -1,7 +1,7 @@
 """How sure a number is: intervals for one run, tests for two.
 
-Questions on one paper are not independent, so uncertainty is over papers (clusters), not over questions. The statistics
-are scipy's; here is only what ties them to clusters, and what scipy doesn't have (Holm's step-down).
+Questions about one paper aren't independent, so uncertainty is over papers (clusters), not over questions. The
+statistics are scipy's; this module only applies them to clusters, and adds what scipy lacks (Holm's step-down).
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ class Estimate:
 
     Attributes:
         value: The mean over questions.
-        low, high: Bounds of the 95% interval; ``None`` where there are too few clusters for one.
-        n: Questions.
-        clusters: Papers (or single questions where none is gold) that these are about.
-        effective_n: Independent questions that would give the same uncertainty; ``n`` for means that aren't rates.
+        low, high: Bounds of the 95% interval; ``None`` if there are too few clusters for one.
+        n: How many questions.
+        clusters: How many papers these are about (a question without a gold paper counts as one).
+        effective_n: How many independent questions would give the same uncertainty; ``n`` for means that aren't rates.
     """
 
     value: float
@@ -47,8 +47,8 @@ def estimate(values: Sequence[float], clusters: Sequence[str], *, seed: int = 0)
 
     Args:
         values: One per question.
-        clusters: What each question is grouped by; as many as values.
-        seed: Of the bootstrap.
+        clusters: The group of each question.
+        seed: For the bootstrap.
 
     Returns:
         ``None`` when there are no values.
@@ -71,10 +71,10 @@ def _rate(values: Sequence[float], clusters: Sequence[str]) -> Estimate:
 
 
 def wilson(rate: float, n: float, confidence: float = CONFIDENCE) -> tuple[float, float]:
-    """Wilson's score interval (Wilson 1927) for a rate out of ``n``, which may be a fraction when it is effective.
+    """Wilson's score interval (Wilson 1927) for a rate out of ``n``, which as an effective number may be a fraction.
 
-    scipy has the same for whole counts only (``binomtest(...).proportion_ci(method="wilson")``), against which the
-    tests hold this one.
+    scipy has the same for whole counts only (``binomtest(...).proportion_ci(method="wilson")``), with which the tests
+    compare this one.
     """
     z = float(scipy_stats().norm.ppf(0.5 + confidence / 2))
     centre = (rate + z * z / (2 * n)) / (1 + z * z / n)
@@ -86,7 +86,7 @@ def effective_n(values: Sequence[float], clusters: Sequence[str]) -> float:
     """How many independent questions a clustered rate is worth (Kish 1965: n over the design effect).
 
     The design effect is the ratio of the variance between clusters to that of independent draws, and at least 1. A rate
-    of exactly 0 or 1 shows no variance to judge by; then every cluster counts once, which is the most careful answer.
+    of exactly 0 or 1 shows no variance to judge by; then every cluster counts once, the most cautious choice.
     """
     n = len(values)
     rate = sum(values) / n
@@ -118,10 +118,10 @@ def cluster_bootstrap(
     """Percentile interval of a mean, resampling whole clusters (Field and Welsh 2007) by ``scipy.stats.bootstrap``.
 
     Args:
-        sums: Of the values of each cluster.
-        counts: Of the values of each cluster.
+        sums: The sum of each cluster's values.
+        counts: The number of each cluster's values.
         seed: The same seed gives the same bounds.
-        resamples: How many.
+        resamples: How many resamples.
 
     Returns:
         The bounds; ``None`` for both when there are fewer than two clusters.
@@ -152,7 +152,7 @@ def cluster_bootstrap(
 
 
 def paired_p_value(before: Sequence[float], after: Sequence[float], *, seed: int = 0) -> float:
-    """How likely a difference as large arises by chance, two-sided.
+    """How likely a difference this large arises by chance, two-sided.
 
     Zeros and ones: the exact McNemar test (McNemar 1947), a binomial test on the questions that flipped. Anything else:
     Fisher's paired randomisation test (as in Smucker, Allan and Carterette 2007) with 10,000 permutations.
@@ -181,7 +181,7 @@ def paired_p_value(before: Sequence[float], after: Sequence[float], *, seed: int
 
 
 def holm(p_values: Mapping[str, float]) -> dict[str, float]:
-    """P-values adjusted for how many of them there are (Holm 1979), under the same names."""
+    """P-values adjusted for their number (Holm 1979), under the same names."""
     adjusted: dict[str, float] = {}
     highest = 0.0
     for rank, (name, p) in enumerate(sorted(p_values.items(), key=lambda item: (item[1], item[0]))):

@@ -1,4 +1,4 @@
-"""From the rows of a run to its numbers with intervals."""
+"""The numbers of a run, with intervals, from its rows."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FOLLOW_UP_SCORES = ("correct", "recall@5")
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What a run took: milliseconds by stage as ``(median, 95th percentile)``, and totals of tokens and dollars."""
+    """What a run cost: milliseconds by stage as ``(median, 95th percentile)``, and totals of tokens and dollars."""
 
     latency_ms: Mapping[str, tuple[float, float]]
     prompt_tokens: int
@@ -34,7 +34,7 @@ class Summary:
     Attributes:
         estimates: By score and split.
         categories: ``correct`` by category and split.
-        attack_utility: ``correct`` over the answerable questions with an attack inside, by split.
+        attack_utility: ``correct`` over the answerable questions with an attack in them, by split.
         transforms: Effects of rewording, over the whole run.
         follow_ups: Gaps closed, over the whole run.
         risk: The risk–coverage curve by split.
@@ -53,7 +53,7 @@ class Summary:
 
 
 def summarize(run: Run) -> Summary:
-    """The numbers of a run, with intervals by the seed in its header.
+    """The numbers of a run, with intervals computed from the seed in its header.
 
     Raises:
         InputError: scipy isn't installed.
@@ -83,8 +83,8 @@ def summarize(run: Run) -> Summary:
 
 
 def _twins(rows: Sequence[Row]) -> list[Row]:
-    """The near misses whose answerable twin was asked too, scored 1 where both are right: one alone can be had by
-    refusing everything, or nothing (contrast sets, Gardner et al. 2020)."""
+    """The near misses whose answerable twin was asked too, scored 1 if both are right: refusing everything, or nothing,
+    would get one of them right (contrast sets, Gardner et al. 2020)."""
     correct = {row.id: row.scores["correct"] for row in rows if "correct" in row.scores}
     return [
         replace(row, scores={"twin_pairs": float(correct[row.id] == correct[row.twin] == 1.0)})

@@ -1,4 +1,4 @@
-"""One plain form of text for everything that compares: answers, abstracts with TeX, hand-written patterns.
+"""One plain form of text for all comparisons: of answers, abstracts with TeX, hand-written patterns.
 
 Without it "CIFAR-$10$" would not be "CIFAR-10", "300,000" not "300k", and "$30\\%$" not "30 percent".
 """
@@ -44,7 +44,7 @@ _PERCENT = re.compile(r"(?<=\d)\s*(?:%|percent\b|per cent\b|percentage points?\b
 _SPACE = re.compile(r"\s+")
 
 _SCALES = {**SCALES, "k": 1e3, "m": 1e6, "bn": 1e9}
-# A figure glued to letters, as in CIFAR10, CIFAR-10 or UA2, is part of a name and claims no quantity.
+# A number joined to letters, as in CIFAR10, CIFAR-10 or UA2, is part of a name and states no quantity.
 _NUMBER = re.compile(
     r"(?<![\w.^])(?<![A-Za-z]-)(?P<digits>\d+(?:\.\d+)?)(?P<percent>%)?"
     rf"(?:(?P<glued>k|m|bn)|\s?(?P<scale>{'|'.join(SCALES)}))?(?![\w])(?!\.\d)",
@@ -69,7 +69,7 @@ class FoundNumber:
 
 @lru_cache(maxsize=4096)
 def plain(text: str) -> str:
-    """``text`` with TeX, emphasis, citation markers, typographic signs and thousands separators brought to one form.
+    """``text`` with TeX, emphasis, citation markers, typographic signs and thousands separators normalised.
 
     Case is kept. The result is for comparing, not for showing.
     """
@@ -86,7 +86,7 @@ def numbers(text: str, *, words: bool = False) -> tuple[FoundNumber, ...]:
     """The numbers that ``text`` states, in order; signs are dropped, and links and names such as CIFAR-10 skipped.
 
     Args:
-        text: Any text; brought to its plain form first.
+        text: Any text; it is converted to its plain form first.
         words: Also read "three" and "ninety percent", up to ninety.
     """
     flat = _URL.sub(" ", plain(_URL.sub(" ", text)))
@@ -105,5 +105,5 @@ def numbers(text: str, *, words: bool = False) -> tuple[FoundNumber, ...]:
 
 
 def content_stems(text: str) -> frozenset[str]:
-    """The stems of the words of ``text`` that carry content: no stop words, digits or formulas."""
+    """The stems of the content words of ``text``: no stop words, digits or formulas."""
     return frozenset(stem(word) for word in _WORD.findall(plain(text)) if not is_stop_word(word))

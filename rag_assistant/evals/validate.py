@@ -1,7 +1,7 @@
-"""Whether questions hold against the papers they are about: what a schema can't see.
+"""Whether questions agree with the papers that they are about, which a schema can't check.
 
-A set that is wrong measures nothing, so each question brings its own proof: its patterns match the evidence and a right
-answer in other words, and neither the question itself nor wrong answers.
+A wrong set measures nothing, so each question brings its own proof: its patterns match the evidence and a right answer
+in other words, but neither the question itself nor wrong answers.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def _evidence(case: Case, world: _World) -> Iterator[Fault]:
 
 
 def field_text(paper: Paper, field: str) -> str:
-    """A paper's field as text: authors joined by ``"; "``, links one a line with the paper's own page."""
+    """A paper's field as text: authors joined by ``"; "``, links one per line together with the paper's own page."""
     if field == "authors":
         return "; ".join(paper.authors)
     if field == "links":
@@ -183,7 +183,7 @@ def _links(case: Case, world: _World) -> Iterator[Fault]:
 
 
 def _splits(case: Case, world: _World) -> Iterator[Fault]:
-    """Questions on one paper are all in one split; those on several may have to cross."""
+    """Questions about one paper must all be in one split; those about several may have to cross splits."""
     if len(case.papers) == 1:
         split, other = world.split_of[next(iter(case.papers))]
         if split != case.split:

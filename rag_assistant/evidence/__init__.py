@@ -1,1 +1,1 @@
-"""What answers rest on: which sentences, whether they answer, what of them a model is sent."""
+"""What answers rest on: which sentences, whether they answer, and which of them are sent to a model."""

@@ -1,4 +1,4 @@
-"""What retrieval hands on: papers with all their sentences, and how closely each matches the question."""
+"""The result of retrieval: papers with all their sentences, and how closely each matches the question."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from rag_assistant.reader.base import Reading
 from rag_assistant.types import Hit, Passage
 
 CLOSE = 0.75
-"""From this match on, a text's word is taken to say what the question's word says."""
+"""The match from which a word of a text is taken to mean what the question's word means."""
 FAR = 0.5
 """Below this match a question's word is taken to be missing from a text."""
 
@@ -19,7 +19,7 @@ class QuestionWord:
     """A content word of a question.
 
     Attributes:
-        text: As it stands in the question.
+        text: The word, as written in the question.
         weight: Its inverse document frequency, above 0; carried words weigh less.
         carried: Whether it comes from earlier turns rather than from this question.
         named: Whether it is written like a name (an acronym, a word with digits): only the same word matches it.
@@ -39,15 +39,17 @@ class EvidenceSentence:
 
     Attributes:
         passage: The sentence as a span of the abstract.
-        cosine: Of the sentence's vector and the question's, in [-1, 1].
-        matches: For each :class:`QuestionWord` how closely the sentence matches it, in [0, 1].
-        orders: Whether it tells a reader or a machine what to do, and so is no evidence.
+        cosine: The cosine of the sentence's vector and the question's, in [-1, 1].
+        matches: How closely the sentence matches each :class:`QuestionWord`, in [0, 1].
+        orders: Whether it is an injected instruction to a reader or a machine, and so no evidence.
+        sides: For each subject of a comparison how likely the sentence is about it, in [0, 1]; empty without a reader.
     """
 
     passage: Passage
     cosine: float
     matches: tuple[float, ...]
     orders: bool = False
+    sides: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,11 +60,11 @@ class PaperEvidence:
         hit: What retrieval says of the paper.
         title_matches: How closely its title matches each question word, in [0, 1].
         sentences: All sentences of the abstract.
-        focused: Whether the question refers to this paper, by way of an earlier turn.
-        reading: What the reader makes of the question and this paper; ``None`` where it wasn't read.
-        searched: The score of the search, about in [0, 1], where ``hit.score`` is another that it was ranked by.
-        other_words: Positions of question words for which it has only another word of the same stem, with another
-            meaning: "transformation" for "transformer".
+        focused: Whether the question refers to this paper by way of an earlier turn.
+        reading: The reader's verdict on the question and this paper; ``None`` if the paper wasn't read.
+        searched: The score of the search, roughly in [0, 1], if ``hit.score`` is another one that ranked the paper.
+        other_words: Positions of question words of which the paper has only the stem, in a word of another meaning:
+            "transformation" for "transformer".
     """
 
     hit: Hit
@@ -87,11 +89,11 @@ class PaperEvidence:
 
 @dataclass(frozen=True, slots=True)
 class Corrections:
-    """Words that occur in no paper, as they were written, with the papers' nearest.
+    """Words that occur in no paper, as written, each with the nearest word of the papers.
 
     Attributes:
-        made: Read as the papers' word.
-        offered: Left as they are: nearly the papers' word, but perhaps another.
+        made: Words that were read as the papers' word.
+        offered: Words left unchanged: similar to the papers' word, but perhaps another.
     """
 
     made: Mapping[str, str] = field(default_factory=dict)
@@ -100,12 +102,12 @@ class Corrections:
 
 @dataclass(frozen=True, slots=True)
 class QuestionEvidence:
-    """All that a question's answer may rest on.
+    """Everything that the answer to a question may rest on.
 
     Attributes:
         words: The question's content words.
         papers: Best first.
-        considered: How many papers were in reach of the question, after filters.
+        considered: How many papers the filters let through.
         corrections: Words of the question that may be misspelt.
     """
 
@@ -122,6 +124,6 @@ def coverage(words: tuple[QuestionWord, ...], matches: tuple[float, ...]) -> flo
 
 
 def heaviest(evidence: QuestionEvidence) -> tuple[str, ...]:
-    """The question's own words that say most, the rarest first."""
+    """The question's own most telling words, the rarest first."""
     own = sorted((word for word in evidence.words if not word.carried), key=lambda word: -word.weight)
     return tuple(word.text for word in own[:6])

@@ -18,9 +18,9 @@ TokenCount = Callable[[QuestionEvidence], int]
 
 
 def fitting(form: QuestionForm, evidence: QuestionEvidence, room: int, size: TokenCount) -> QuestionEvidence | None:
-    """The evidence with as many sentences, the most useful first, as a prompt of ``room`` tokens holds.
+    """The evidence with as many of the most useful sentences as a prompt of ``room`` tokens holds.
 
-    A paper of which no sentence is left is left out. ``None`` when not even one sentence fits.
+    Papers without any of these sentences are left out. ``None`` if not even one sentence fits.
     """
     if size(evidence) <= room:
         return evidence
@@ -40,9 +40,10 @@ def fitting(form: QuestionForm, evidence: QuestionEvidence, room: int, size: Tok
 def first_papers(
     form: QuestionForm, evidence: QuestionEvidence, room: int, size: TokenCount, *, most: int
 ) -> QuestionEvidence | None:
-    """The evidence with as many of its first papers, whole, as a prompt of ``room`` tokens holds, ``most`` at most.
+    """The evidence with as many of its first papers as a prompt of ``room`` tokens holds, at most ``most``.
 
-    Of a paper that is too long by itself the most useful sentences. ``None`` when not even one sentence fits.
+    Papers are kept whole, but if the first one alone is too long, its most useful sentences are kept. ``None`` if not
+    even one sentence fits.
     """
     for count in range(min(most, len(evidence.papers)), 0, -1):
         part = replace(evidence, papers=evidence.papers[:count])
@@ -52,24 +53,27 @@ def first_papers(
 
 
 def _by_use(form: QuestionForm, evidence: QuestionEvidence) -> list[tuple[int, int]]:
-    """Sentences as (paper, place), the most useful first: of a question that names several things the best on each, of
-    one over several papers then the best of each."""
-    sides = [best_for_subject(evidence, side, on_topic=False) for side in subjects_of(form, evidence.words)]
+    """Sentences as (paper, place), the most useful first: if the question names several things, the best one on each;
+    if it is about several papers, then the best one of each."""
+    by_subject = [best_for_subject(evidence, subject, on_topic=False) for subject in subjects_of(form, evidence.words)]
     scored = []
     for place, paper in enumerate(evidence.papers):
         scores = [sentence_score(evidence.words, paper, index) for index in range(len(paper.sentences))]
         best = max(scores, default=0.0)
         for index, score in enumerate(scores):
             first = form.multi and score == best
-            told = (place, index)
-            scored.append((told not in sides, not first, _RANK_MALUS * place - score, told))
+            position = (place, index)
+            scored.append((position not in by_subject, not first, _RANK_MALUS * place - score, position))
     return [position for *_, position in sorted(scored)]
 
 
 def _kept(evidence: QuestionEvidence, chosen: set[tuple[int, int]]) -> QuestionEvidence:
     papers = []
     for place, paper in enumerate(evidence.papers):
-        sentences = tuple(s for index, s in enumerate(paper.sentences) if (place, index) in chosen)
-        if sentences:
-            papers.append(replace(paper, sentences=sentences))
+        kept = [index for index in range(len(paper.sentences)) if (place, index) in chosen]
+        if kept:
+            reading = paper.reading and replace(
+                paper.reading, sentences=tuple(paper.reading.sentences[index] for index in kept)
+            )
+            papers.append(replace(paper, sentences=tuple(paper.sentences[i] for i in kept), reading=reading))
     return replace(evidence, papers=tuple(papers))

@@ -1,4 +1,4 @@
-"""Which sentences answer: those the reader names, and without a reader those that match the question best."""
+"""Which sentences answer: those the reader names or, without a reader, those that match the question best."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from rag_assistant.evidence.base import PaperEvidence, QuestionWord, coverage
 MAX_SENTENCES = 3
 COSINE_WEIGHT = 0.3
 ANSWERS = 0.35
-"""A further sentence is told from this probability on that it answers, of the reader."""
+"""The reader's probability that a further sentence answers, from which that sentence is quoted too."""
 MATCHES_WEIGHT = 0.4
-"""What the match of words counts beside the reader's probability, between sentences that it finds alike. Of weights
-from 0 to 1, this one puts a labelled sentence of the held-out papers first most often."""
+"""The weight of word matches beside the reader's probability, to order sentences that it finds alike. Of weights from
+0 to 1, this one most often puts a labelled sentence of the held-out papers first."""
 
 
 def sentence_score(words: tuple[QuestionWord, ...], paper: PaperEvidence, index: int) -> float:
-    """How well the sentence at ``index`` answers; higher is better, about in [0, 1.7]."""
+    """How well the sentence at ``index`` answers; higher is better, roughly in [0, 1.7]."""
     sentence = paper.sentences[index]
     matched = coverage(words, sentence.matches) + COSINE_WEIGHT * sentence.cosine
     if paper.reading is None:
@@ -33,7 +33,7 @@ def smallest_set(
 ) -> list[int]:
     """Positions of the fewest sentences that answer, in the order of the abstract.
 
-    The best sentence always; then those that the reader says answer too, and the next best until there are ``least``.
+    The best sentence in any case; then those that the reader says answer too, and the next best up to ``least``.
     """
     order = [index for _, index in ranked(words, paper)]
     chosen = order[:1]

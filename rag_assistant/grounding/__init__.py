@@ -1,1 +1,1 @@
-"""Checks on what is said: gates, refusals, citations and support."""
+"""Checks of what an answer says: injected instructions, refusals, citations and support."""

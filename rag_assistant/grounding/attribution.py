@@ -1,4 +1,4 @@
-"""Which sentences a statement rests on, where its labels leave that open: found in what was sent, or not at all."""
+"""Which sentences a statement rests on if its labels don't say: found among those that were sent, or not at all."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from rag_assistant.evidence.base import QuestionEvidence
 from rag_assistant.grounding.support import MIN_WORD_RECALL, check_abstract, has_the_words, word_recall
 
 STRANGER = 0.3
-"""A paper whose cited words hold less than this share of a statement's words says something else."""
+"""A paper whose cited sentences have less than this share of a statement's words says something else."""
 UNCITED = 0.75
-"""A statement that names no source needs more of its words in one than :data:`~.support.MIN_WORD_RECALL`."""
+"""A statement that names no source needs more of its words in one paper than :data:`~.support.MIN_WORD_RECALL`."""
 VOID = Label(-1)
 
 
 def resolve(statement: str, labels: tuple[Label, ...], evidence: QuestionEvidence) -> tuple[Label, ...]:
-    """The labels with sentences put where only a paper is named, and, for a statement without any, the sentences of
-    one paper that support it. Labels that don't exist are passed on, so that they are dropped and counted."""
+    """The labels, with sentences filled in where only a paper is named; for a statement without labels, the sentences
+    of one paper that support it. Labels that don't exist are passed on, to be dropped and counted later."""
     if not labels:
         found = [
             attributed
@@ -34,13 +34,13 @@ def resolve(statement: str, labels: tuple[Label, ...], evidence: QuestionEvidenc
             resolved += best[1] if best else _nearest(statement, label.paper, evidence)[:1]
         elif not known:
             resolved.append(label)
-    return _without_strangers(statement, _set_right(statement, tuple(dict.fromkeys(resolved)), evidence), evidence)
+    return _without_unrelated(statement, _corrected(statement, tuple(dict.fromkeys(resolved)), evidence), evidence)
 
 
-def _set_right(statement: str, labels: tuple[Label, ...], evidence: QuestionEvidence) -> tuple[Label, ...]:
-    """The labels as they are, unless all are of one paper and their sentences have few of the statement's words, but
-    other sentences of this paper support it: models miscount sentences, and the paper that is cited says it. Where the
-    cited sentence has the words and fails another check, the statement is what is wrong."""
+def _corrected(statement: str, labels: tuple[Label, ...], evidence: QuestionEvidence) -> tuple[Label, ...]:
+    """The labels, corrected if all name one paper and their sentences have few of the statement's words, but other
+    sentences of that paper support it: models miscount sentences, while the cited paper does say it. If the cited
+    sentence has the words and fails another check, it is the statement that is wrong."""
     papers = {label.paper for label in labels}
     place = next(iter(papers), -1)
     if len(papers) != 1 or not 0 <= place < len(evidence.papers):
@@ -58,7 +58,7 @@ def _set_right(statement: str, labels: tuple[Label, ...], evidence: QuestionEvid
 
 
 def quoted(labels: Sequence[Label], evidence: QuestionEvidence) -> list[Draft]:
-    """What a reply of nothing but labels says: the sentences themselves, each once, in the order of their labels."""
+    """The meaning of a reply that is nothing but labels: the sentences themselves, each once, in the labels' order."""
     drafts = []
     for label in dict.fromkeys(labels):
         if label.sentence is None or not 0 <= label.paper < len(evidence.papers):
@@ -69,9 +69,9 @@ def quoted(labels: Sequence[Label], evidence: QuestionEvidence) -> list[Draft]:
     return drafts
 
 
-def _without_strangers(statement: str, labels: tuple[Label, ...], evidence: QuestionEvidence) -> tuple[Label, ...]:
-    """The labels, with those of papers that have hardly a word of the statement made void where the others support it:
-    a citation that shows nothing is counted like one that doesn't exist."""
+def _without_unrelated(statement: str, labels: tuple[Label, ...], evidence: QuestionEvidence) -> tuple[Label, ...]:
+    """The labels; if others support the statement, those of papers with hardly a word of it are made invalid: a
+    citation that shows nothing counts like one that doesn't exist."""
     texts: dict[int, list[str]] = {}
     for label in labels:
         if label.sentence is not None and 0 <= label.paper < len(evidence.papers):
@@ -92,7 +92,7 @@ def _without_strangers(statement: str, labels: tuple[Label, ...], evidence: Ques
 def _best(
     statement: str, paper: int, evidence: QuestionEvidence, least: float = MIN_WORD_RECALL
 ) -> tuple[float, tuple[Label, ...]] | None:
-    """The sentences of a paper that support the statement, and how much of its words they hold."""
+    """The sentences of a paper that support the statement, and the share of its words that they have."""
     nearest = _nearest(statement, paper, evidence)
     choices: Iterable[tuple[Label, ...]] = [
         *((label,) for label in nearest[:5]),

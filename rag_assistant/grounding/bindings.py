@@ -1,7 +1,7 @@
-"""Whether a statement binds together what its quotes keep apart: words of two pieces, or of two names, exchanged.
+"""Whether a statement joins what its quotes keep apart, by exchanging words between two pieces or two names.
 
-A piece is what stands between punctuation and conjunctions. Word order within a piece makes no difference here, so that
-active and passive, fronted clauses and reordered pieces are all the same.
+A piece is the text between punctuation marks or conjunctions. Word order within a piece makes no difference here, so
+active and passive, fronted clauses and reordered pieces all count as the same.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from rag_assistant.grounding.wording import contents
 _LONG_FORM = re.compile(r"\(\s*(?P<short>[A-Z][\w-]*[A-Z][\w-]*)\s*\)")
 _JOINED = re.compile(r"\b(?:and|or|nor|then|however)\b", re.IGNORECASE)
 _ORDERED = frozenset("before after above below".split())
-"""Small words that tell two pieces apart."""
+"""Function words that may be all that two pieces differ by."""
 _TOKEN = re.compile(r"\d+(?:[.,]\d+)*|[^\W\d_]+(?:[-'\u2019]?[^\W_]+)*")
 
 
@@ -36,7 +36,7 @@ def with_short_names(text: str, sources: Sequence[str]) -> str:
 
 
 def _initialled(before: str, letters: str) -> list[str]:
-    """The last words of a text whose initials, or those of all but small words, are the letters."""
+    """The last words of a text, if their initials, with or without function words, spell the letters."""
     words = re.findall(r"[^\W_]+", before)
     for count in range(len(letters), min(len(letters) + 3, len(words)) + 1):
         chosen = words[-count:]
@@ -47,16 +47,16 @@ def _initialled(before: str, letters: str) -> list[str]:
 
 
 def crossed(statement: str, quotes: Sequence[str]) -> bool:
-    """Whether two pieces of the statement have each words of both of two pieces of the quotes, that these don't share.
+    """Whether two pieces of the statement each mix words that two pieces of the quotes keep apart.
 
-    "A increases X, while B increases Y" keeps A with X: "A increases Y, and B increases X" has crossed them. Of a text
-    that says "respectively" the pieces are what that puts together.
+    "A increases X, while B increases Y" keeps A with X: "A increases Y, and B increases X" has crossed them. In a text
+    with "respectively" the pieces are the pairs that it forms.
     """
     said = paired(statement) or _pieces(statement)
-    told = [piece for quote in quotes for piece in paired(quote) or _pieces(quote)]
-    often = Counter(word for piece in told for word in piece)
-    # Of the words of a piece, those that no other has tell it: which pieces a text takes its words from.
-    owner = {word: at for at, piece in enumerate(told) for word in piece if often[word] == 1}
+    quoted = [piece for quote in quotes for piece in paired(quote) or _pieces(quote)]
+    often = Counter(word for piece in quoted for word in piece)
+    # A word that only one piece has shows which piece a text took it from.
+    owner = {word: at for at, piece in enumerate(quoted) for word in piece if often[word] == 1}
     taken = [(piece, {owner[word] for word in piece if word in owner}) for piece in said]
     for (one, of_one), (two, of_two) in combinations([pair for pair in taken if len(pair[1]) > 1], 2):
         if len(of_one & of_two) > 1:
@@ -67,7 +67,7 @@ def crossed(statement: str, quotes: Sequence[str]) -> bool:
 
 
 def of_another_name(statement: str, quotes: Sequence[str]) -> bool:
-    """Whether a piece with a name has words that the quotes have in sentences with other names only."""
+    """Whether a piece with a name has words that the quotes use only in sentences with other names."""
     sentences = [(_names(quote), contents(_TOKEN.findall(_bare(quote)))) for quote in quotes]
     for piece in _parts(statement):
         names, words = _names(piece), contents(_TOKEN.findall(piece))
@@ -86,7 +86,7 @@ def _names(text: str) -> frozenset[str]:
 
 
 def _parts(text: str) -> list[str]:
-    """Its pieces, and what each of these joins."""
+    """The pieces of a text, and the parts that each of them joins."""
     return [part for piece in pieces(_bare(text)) for part in _JOINED.split(piece)]
 
 
@@ -97,7 +97,7 @@ def _pieces(text: str) -> list[frozenset[str]]:
 
 
 def _bare(text: str) -> str:
-    """Without TeX and mark-up; a bracket is a piece of its own; compounds of common words are these words."""
+    """The text without TeX and mark-up, with brackets as pieces of their own and compounds of common words split."""
     plain = re.sub(r"\\[a-zA-Z]+|[$\\{}*`^_]", " ", text)
     plain = re.sub(r"\((?=[^()]*\s)|\)", ", ", plain)
     return re.sub(r"(?<=[a-z])-(?=[a-z])", " ", plain)

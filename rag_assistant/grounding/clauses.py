@@ -1,5 +1,5 @@
-"""The clauses of a sentence: who or what, the verb, and what is said of it. Cut at function words and common verbs by
-rules that know no topic; all words are without inflection, so that clauses of two sentences can be compared."""
+"""The clauses of a sentence: subject, verb, and what follows. They are cut at function words and common verbs, by rules
+that know no topic; all words are uninflected, so that clauses of two sentences can be compared."""
 
 from __future__ import annotations
 
@@ -33,28 +33,28 @@ _ANTECEDENT = 4
 
 @dataclass(frozen=True)
 class Clause:
-    """A clause cut at its verb, which is empty where only an auxiliary was found. What is read off it is kept: each
-    clause of a statement is compared with each that it cites."""
+    """A clause cut at its verb, which is empty if only an auxiliary was found. Derived values are cached: each clause
+    of a statement is compared with each one that it cites."""
 
     subject: frozenset[str]
     verb: str
     rest: tuple[str, ...]
-    """The tokens after the verb, function words among them as they are."""
+    """The tokens after the verb, function words included."""
     passive: bool
     joined: str
     """The preposition right after the verb, if any: then the verb has no object."""
     relative: bool = False
-    """Whether the subject is taken from the words before, and so isn't sure."""
+    """Whether the subject was taken from the words before, and so is uncertain."""
     by: bool = False
     """Whether the subject stood after "by"."""
     names: frozenset[str] = frozenset()
-    """The names in the subject: acronyms and what is written with digits."""
+    """The names in the subject: acronyms and words with digits."""
     doer: str = ""
     """The subject's head: its last word before any preposition."""
     copula: bool = False
     """Whether the verb is a form of "be" alone."""
     given: str = ""
-    """For a passive clause with "by", the head of what stands before the verb."""
+    """For a passive clause with "by", the head of the words before the verb."""
 
     @cached_property
     def object(self) -> frozenset[str]:
@@ -63,12 +63,12 @@ class Clause:
 
     @property
     def agent(self) -> frozenset[str]:
-        """Who does it; empty where that isn't told."""
+        """Who does it; empty if that isn't said."""
         return frozenset() if self.passive else self.subject
 
     @cached_property
     def patient(self) -> frozenset[str]:
-        """What it is done to; empty where that isn't told."""
+        """What it is done to; empty if that isn't said."""
         if self.passive:
             return self.subject
         return frozenset() if self.joined else contents(self.rest[: self._first_preposition()])
@@ -86,19 +86,19 @@ class Clause:
     def _first_preposition(self) -> int:
         return next((at for at, word in enumerate(self.rest) if word in PREPOSITIONS), len(self.rest))
 
-    def sides(self, preposition: str) -> tuple[frozenset[str], frozenset[str]]:
-        """The content words before and after a preposition that stands after the verb."""
+    def split_at(self, preposition: str) -> tuple[frozenset[str], frozenset[str]]:
+        """The content words before and after a preposition that follows the verb."""
         at = self.rest.index(preposition)
         before = contents(self.rest[:at]) | (self.subject if self.passive else frozenset())
         return before, contents(self.rest[at + 1 :])
 
 
 def clauses(sentence: str, verbs: frozenset[str] = frozenset()) -> list[Clause]:
-    """The clauses of a sentence in order, those of infinitives and gerunds after the one they stand in.
+    """The clauses of a sentence in order; those of infinitives and gerunds follow the clause that contains them.
 
     Args:
-        sentence: As it is written.
-        verbs: What is a verb here, besides the common ones; see :func:`verbs_of`.
+        sentence: The sentence, as written.
+        verbs: Words that are verbs here, besides the common ones; see :func:`verbs_of`.
     """
     known = VERBS | verbs
     found: list[Clause] = []
@@ -122,13 +122,13 @@ def clauses(sentence: str, verbs: frozenset[str] = frozenset()) -> list[Clause]:
 
 
 def _participial(tokens: list[str], verbs: frozenset[str]) -> bool:
-    """Whether a part begins with what is being done."""
+    """Whether a part begins with a participle."""
     words = [token.lower() for token in tokens if not token.isdigit()]
     return bool(words) and words[0].endswith("ing") and uninflected(words[0]) in verbs and not AUXILIARY & set(words)
 
 
 def _doing(tokens: list[str]) -> Clause:
-    """The clause of a part that begins with what is being done, without anybody who does it."""
+    """The clause of a part that begins with a participle and names no subject."""
     words = [token for token in tokens if not token.isdigit()]
     rest = reduced(words[1:])
     joined = rest[0] if rest and rest[0] in PREPOSITIONS else ""
@@ -136,7 +136,7 @@ def _doing(tokens: list[str]) -> Clause:
 
 
 def _parts(tokens: list[str], verbs: frozenset[str]) -> list[list[str]]:
-    """A piece, cut before a relative pronoun, after "that" of reported speech, and at an "and" that joins clauses."""
+    """A piece, cut before relative pronouns, after the "that" of reported speech, and at "and" between clauses."""
     parts: list[list[str]] = [[]]
     for at, token in enumerate(tokens):
         lowered = token.lower()
@@ -185,7 +185,7 @@ def _clause(tokens: list[str], before: list[str], verbs: frozenset[str]) -> Clau
     doer = uninflected(head(words[:first]))
     copula = not verb and 0 < at <= len(words) and words[at - 1].lower() in BE
     by_doing = words[at + 2 : at + 3] and words[at + 2].lower().endswith("ing") and uninflected(words[at + 2]) in verbs
-    if passive and rest[:1] == ("by",) and not by_doing:  # said of the doer, as an active clause would
+    if passive and rest[:1] == ("by",) and not by_doing:  # turned into the active clause about the doer
         end = next((at for at, word in enumerate(rest) if at and word in PREPOSITIONS), len(rest))
         agent = rest[1:end]
         return Clause(
@@ -231,7 +231,7 @@ def _done_by(before: tuple[str, ...], verb: str, after: tuple[str, ...]) -> Clau
 
 
 def _verb_at(tokens: list[str], verbs: frozenset[str], *, from_start: bool = False) -> int | None:
-    """Where the verb or its auxiliary stands."""
+    """The position of the verb or its auxiliary."""
     for at, token in enumerate(tokens):
         lowered = token.lower()
         if lowered in AUXILIARY and (at or from_start):
@@ -244,7 +244,7 @@ def _verb_at(tokens: list[str], verbs: frozenset[str], *, from_start: bool = Fal
 
 
 def _maybe_verb_at(tokens: list[str]) -> int | None:
-    """Where a word stands that may be a verb of the third person, in a clause without a known one."""
+    """The position of a word that may be a third-person verb, in a clause without a known verb."""
     for at in range(1, len(tokens) - 1):
         token, before = tokens[at].lower(), tokens[at - 1].lower()
         if re.search(r"[^sui]s$", token) and not before.endswith("s") and not STOP_WORDS & {token, before}:

@@ -1,4 +1,4 @@
-"""Numbers in prose and TeX: which of a statement's numbers, with their units, don't stand in what it cites."""
+"""Numbers in prose and TeX: which numbers of a statement, with their units, are not in what it cites."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rag_assistant.stems import stem
 
 _OTHERS = {"half": "0.5", "twice": "2", "double": "2", "doubled": "2", "doubles": "2", "thrice": "3", "triple": "3"}
 _WORDS = {**{word: str(value) for word, value in NUMBER_WORDS.items() if value > 1}, **_OTHERS}
-"""Words that always are numbers: "one" more often is a pronoun."""
+"""Words that are always numbers: "one" is more often a pronoun."""
 
 _ITEM = r"[^\s,.;:]+(?:\s[^\s,.;:]+){0,2}?"
 _COUNTED_LIST = re.compile(
@@ -59,7 +59,7 @@ _UNITS = {
     "point": "point",
 }
 UNIT_WORDS = frozenset("percent percents percentage fold times".split())
-"""Words that a sign may stand for: what they count is compared as a number's unit."""
+"""Unit words that a sign may replace: they are compared as a number's unit."""
 _TIMES = frozenset("twice double doubled doubles thrice triple".split())
 
 _NEAR = 24
@@ -80,7 +80,7 @@ class _Figure:
     spelt: bool
     shown: str
     near: frozenset[str]
-    """Units within the words that follow: "64 A100 GPUs"."""
+    """Units among the words that follow: "64 A100 GPUs"."""
     after: tuple[str, ...] = ()
     """The words that follow."""
     name: str = ""
@@ -88,37 +88,37 @@ class _Figure:
 
 
 def missing_numbers(statement: str, quotes: Sequence[str], names: str = "") -> list[str]:
-    """The numbers of a statement that none of the quotes has, as they are written, sorted.
+    """The numbers of a statement that none of the quotes has, as written, sorted.
 
-    TeX, thousands separators, "percent" and number words are normalised. A unit that both sides give must agree.
-    A numeral may stand for a number word of the quotes unless the statement has that word too, and the other way round.
-    A number word that is part of a name, "double-momentum", may stand in the text ``names`` as well, as it is.
+    TeX, thousands separators, "percent" and number words are normalised. If both texts give a unit, it must agree.
+    A numeral may replace a number word of the quotes unless the statement has that word too, and vice versa.
+    A number word that is part of a name, "double-momentum", may instead occur in the text ``names``, unchanged.
     """
     said = _figures(statement)
-    told: dict[str, list[_Figure]] = {}
+    quoted: dict[str, list[_Figure]] = {}
     for figure in (figure for quote in quotes for figure in _figures(quote)):
-        told.setdefault(figure.value, []).append(figure)
+        quoted.setdefault(figure.value, []).append(figure)
     spellings = {(figure.value, figure.spelt) for figure in said}
     missing = []
     right, miscounted = _listed(statement)
     for figure in said:
         if figure.shown in right or (figure.name and figure.name in names.casefold()):
             continue
-        same = [other for other in told.get(figure.value, ()) if _counts_the_same(figure, other)]
+        same = [other for other in quoted.get(figure.value, ()) if _counts_the_same(figure, other)]
         if (figure.value, not figure.spelt) in spellings:
             same = [other for other in same if other.spelt == figure.spelt]
         if not any(not figure.unit or figure.unit == other.unit or figure.unit in other.near for other in same):
             missing.append(figure.shown)
     for value in {figure.value for figure in said if figure.spelt}:  # "three of them in three ways" needs two
         spelt = [figure for figure in said if figure.value == value and figure.spelt]
-        if len(spelt) > 1 and len(spelt) > len(told.get(value, ())):
+        if len(spelt) > 1 and len(spelt) > len(quoted.get(value, ())):
             missing.append(spelt[-1].shown)
     return sorted({*missing, *miscounted})
 
 
-def _counts_the_same(said: _Figure, told: _Figure) -> bool:
-    """Whether a numeral may stand for a number word: "3 levels" doesn't for "three algorithms"."""
-    return said.spelt or not told.spelt or not said.after or not told.after or said.after[0] in told.after
+def _counts_the_same(said: _Figure, quoted: _Figure) -> bool:
+    """Whether a numeral may replace a number word: "3 levels" may not replace "three algorithms"."""
+    return said.spelt or not quoted.spelt or not said.after or not quoted.after or said.after[0] in quoted.after
 
 
 def _nouns(after: Sequence[str]) -> tuple[str, ...]:
@@ -126,7 +126,7 @@ def _nouns(after: Sequence[str]) -> tuple[str, ...]:
 
 
 def _listed(statement: str) -> tuple[list[str], list[str]]:
-    """Counts that the list after their colon bears out, and those that it belies: "two of them: A, B and C"."""
+    """Counts that the list after their colon confirms, and those that it contradicts: "two of them: A, B and C"."""
     right: list[str] = []
     wrong: list[str] = []
     for match in _COUNTED_LIST.finditer(statement):

@@ -1,4 +1,4 @@
-"""From drafted pieces to an answer's text, statements and citations: every quote verbatim, every statement checked."""
+"""Turns drafted pieces into an answer's text, statements and citations: quotes verbatim, every statement checked."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from rag_assistant.types import NO_CITATION, Citation, Paper, Quote, QuoteRef, S
 
 @dataclass(slots=True)
 class Grounder:
-    """Builds an answer piece by piece, so that what has streamed is what the answer holds.
+    """Builds an answer piece by piece, so that what was streamed is what the answer says.
 
-    ``add`` returns the text that a piece contributes. Papers are numbered by first appearance.
+    ``add`` returns the text that a piece contributes. Papers are numbered in the order in which they are first cited.
     """
 
     evidence: QuestionEvidence
@@ -33,7 +33,7 @@ class Grounder:
     _papers: dict[str, Paper] = field(default_factory=dict)
 
     def add(self, piece: Piece) -> str:
-        """Takes the next piece in and returns what it adds to the text."""
+        """Adds the next piece, and returns its text."""
         if isinstance(piece, Frame):
             self.text += piece.text
             return piece.text
@@ -44,20 +44,20 @@ class Grounder:
         elif isinstance(piece, Matched):
             self.matched = piece.count
         elif isinstance(piece, Usage):
-            self.usage = _together(self.usage, piece)
+            self.usage = _sum(self.usage, piece)
         return ""
 
     def doubt(self, at: int, reason: str) -> None:
-        """Takes the support of the statement ``at`` a place away."""
+        """Marks the statement at position ``at`` as unsupported."""
         self.statements[at] = replace(self.statements[at], support="unsupported", reason=reason)
 
     def with_partial(self, piece: PartialSentence) -> str:
-        """The text, with a sentence under way at its end as it will stand there."""
+        """The text, followed by an incomplete sentence as it will appear there."""
         before = self.text + piece.frame
         return f"{before}{_gap(before)}{piece.text}"
 
     def copy(self, evidence: QuestionEvidence | None = None) -> Grounder:
-        """As it is now, so that what comes can be taken back; for other evidence where given."""
+        """A copy, to go back to if what follows is taken back; with other evidence if given."""
         return replace(
             self,
             evidence=evidence or self.evidence,
@@ -70,15 +70,15 @@ class Grounder:
         )
 
     def citations(self) -> tuple[Citation, ...]:
-        """The citations so far, by number; the quotes of each in the order of its abstract."""
+        """The citations so far, by number, each with its quotes in the order of the abstract."""
         return tuple(self._citation(key) for key in self._numbers)
 
     def cited_by(self, statement: Statement) -> tuple[Citation, ...]:
-        """The citations of one statement, as they are so far."""
+        """The citations of one statement, with the quotes so far."""
         return tuple(self._citation(key) for key, number in self._numbers.items() if number in statement.citations)
 
     def grounds(self, at: int) -> tuple[str, tuple[str, ...], tuple[Paper, ...]]:
-        """Of the statement ``at`` a place its text without markers, its quotes, and the papers that it cites."""
+        """The text without markers of the statement at position ``at``, its quotes, and the papers that it cites."""
         statement = self.statements[at]
         papers = {number: self._papers[key] for key, number in self._numbers.items() if number in statement.citations}
         quotes = tuple(papers[ref.citation].abstract[ref.start : ref.end] for ref in statement.quotes)
@@ -128,28 +128,28 @@ class Grounder:
         if draft.basis == "bibliography":
             return check_bibliography(draft, [self.evidence.papers[label.paper].hit.paper for label in labels])
         papers = [self.evidence.papers[label.paper].hit.paper for label in labels]
-        reporting = [quote.text for label, quote in quotes.items() if not self._orders(label)]
+        reporting = [quote.text for label, quote in quotes.items() if not self._is_injected(label)]
         if quotes and not reporting:
             return SupportVerdict("unsupported", "the cited words are an instruction, not a finding")
         judge = None if self.reader is None else partial(self._stance, self.reader, labels)
         return check_abstract(draft.text, reporting, papers, judge=judge)
 
     def _stance(self, reader: Reader, labels: list[Label], statement: str) -> Stance:
-        """What the reader makes of a statement: against the whole abstract where one is cited, else against all the
-        sentences that are."""
+        """The reader's verdict on a statement: against the whole abstract if one paper is cited, else against all the
+        cited sentences."""
         cited = list(dict.fromkeys(label.paper for label in labels))
         found = [self.evidence.papers[paper] for paper in cited]
         if len(found) == 1:
             sentences = [sentence for sentence in found[0].sentences if not sentence.orders]
         else:
             places = [(label.paper, label.sentence) for label in labels if label.sentence is not None]
-            told = (self.evidence.papers[paper].sentences[at] for paper, at in places)
-            sentences = [sentence for sentence in told if not sentence.orders]
+            quoted = (self.evidence.papers[paper].sentences[at] for paper, at in places)
+            sentences = [sentence for sentence in quoted if not sentence.orders]
         title = "; ".join(paper.hit.paper.title for paper in found)
         [stance] = reader.judge([statement], Abstract(title, tuple(one.passage.text for one in sentences)))
         return stance
 
-    def _orders(self, label: Label) -> bool:
+    def _is_injected(self, label: Label) -> bool:
         return label.sentence is not None and self.evidence.papers[label.paper].sentences[label.sentence].orders
 
     def _citation(self, key: str) -> Citation:
@@ -170,12 +170,12 @@ class Grounder:
 
 
 def _gap(text: str) -> str:
-    """What stands between a text and the sentence after it."""
+    """The white space between a text and the sentence after it."""
     return " " if text and not text[-1].isspace() else ""
 
 
-def _together(one: Usage, other: Usage) -> Usage:
-    """The usage of several calls; what one of them doesn't report is left out."""
+def _sum(one: Usage, other: Usage) -> Usage:
+    """The usage of two calls together; counts that one of them doesn't report are left out."""
 
     def added(a: float | None, b: float | None) -> float | None:
         return b if a is None else a if b is None else a + b

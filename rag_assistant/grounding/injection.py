@@ -1,8 +1,8 @@
-"""Sentences that tell a reader or a machine what to do, instead of reporting something: these are no evidence.
+"""Sentences that instruct a reader or a machine instead of reporting something: these are no evidence.
 
-An abstract reports in the third person or as "we". Text planted in one to steer a model (indirect prompt injection:
-Greshake et al. 2023) addresses whoever reads it, and shows that by its form: an imperative, a second person whose
-answer is spoken of, the mark-up or the speaker labels of a chat, a named addressee. Judged by form, not by topic.
+An abstract reports in the third person or as "we". Text planted in it to steer a model (indirect prompt injection:
+Greshake et al. 2023) addresses whoever reads it, and its form shows that: an imperative, a second person whose answer
+is talked about, the mark-up or speaker labels of a chat, a named addressee. Judged by form, not by topic.
 """
 
 from __future__ import annotations
@@ -17,48 +17,48 @@ from rag_assistant.grounding.support import word_recall
 from rag_assistant.stop_words import STOP_WORDS
 
 STRANGER = 0.1
-"""What stands beside an order belongs to it if the rest of the paper has less than this share of its words."""
+"""A sentence beside an injected one belongs to it if the rest of the paper has less than this share of its words."""
 
 
 _OWN = re.compile(
     r"\b(?:we|our|us|papers?|works?|stud(?:y|ies)|results?|experiments?|methods?|approach|proofs?)\b", re.IGNORECASE
 )
-"""A sentence with one of these speaks of the paper."""
+"""A sentence with one of these is about the paper itself."""
 
 
 def without_instructions(evidence: QuestionEvidence, question: str) -> QuestionEvidence:
-    """The evidence with sentences that give orders, or belong to such, marked: they match nothing of the question. All
-    keep their places, and the abstracts their words.
+    """The evidence with injected sentences marked: those that give instructions, and those that belong to them. They
+    match nothing of the question. All sentences keep their places, and the abstracts their words.
 
     Args:
         evidence: What was found.
-        question: Beside an order, a sentence that repeats it belongs to the order.
+        question: In a paper with injected instructions, a sentence that repeats the question counts as injected too.
     """
     return replace(evidence, papers=tuple(_marked(paper, question) for paper in evidence.papers))
 
 
 def _marked(paper: PaperEvidence, question: str) -> PaperEvidence:
     texts = [sentence.passage.text for sentence in paper.sentences]
-    orders = {at for at, text in enumerate(texts) if gives_instructions(text)}
-    if not orders:
+    injected = {at for at, text in enumerate(texts) if gives_instructions(text)}
+    if not injected:
         return paper
-    # Beside an order, quotation marks and the question itself are no excuse.
-    orders |= {
+    # In a paper with instructions, neither quotation marks nor repeating the question are an excuse.
+    injected |= {
         at
         for at, text in enumerate(texts)
         if _repeats(text, question) or gives_instructions(re.sub('["“”]', " . ", text))
     }
-    orders |= _strangers(paper.hit.paper.title, texts, orders)
+    injected |= _with_neighbours(paper.hit.paper.title, texts, injected)
     return replace(
         paper,
-        sentences=tuple(_silenced(found) if at in orders else found for at, found in enumerate(paper.sentences)),
-        reading=paper.reading and paper.reading.without(orders),
+        sentences=tuple(_silenced(found) if at in injected else found for at, found in enumerate(paper.sentences)),
+        reading=paper.reading and paper.reading.without(injected),
     )
 
 
-def _strangers(title: str, texts: Sequence[str], orders: set[int]) -> set[int]:
-    """The orders with what stands beside them and has no words of the paper: some sentences of theirs only claim."""
-    found = set(orders)
+def _with_neighbours(title: str, texts: Sequence[str], injected: set[int]) -> set[int]:
+    """The injected sentences and their neighbours without words of the paper: some injected sentences only claim."""
+    found = set(injected)
     for step in (1, -1):
         for at in range(len(texts))[::step]:
             if at - step in found and at not in found:
@@ -70,20 +70,21 @@ def _strangers(title: str, texts: Sequence[str], orders: set[int]) -> set[int]:
 
 def _repeats(text: str, question: str) -> bool:
     words = re.findall(r"\w+", question.casefold())
-    asks = question.rstrip().endswith("?") and len(words) > 3  # anything else may stand in a sentence that reports
+    asks = question.rstrip().endswith("?") and len(words) > 3  # a reporting sentence may contain anything else
     return asks and " ".join(words) in " ".join(re.findall(r"\w+", text.casefold()))
 
 
 def _silenced(sentence: EvidenceSentence) -> EvidenceSentence:
-    return replace(sentence, cosine=0.0, matches=tuple(0.0 for _ in sentence.matches), orders=True)
+    nothing = tuple(0.0 for _ in sentence.matches), tuple(0.0 for _ in sentence.sides)
+    return replace(sentence, cosine=0.0, matches=nothing[0], sides=nothing[1], orders=True)
 
 
 @lru_cache(maxsize=8192)
 def gives_instructions(sentence: str) -> bool:
-    """Whether a sentence addresses a reader or a machine with what to do; in doubt it doesn't.
+    """Whether a sentence tells a reader or a machine what to do; in doubt it doesn't.
 
-    What is only cited between quotation marks doesn't count, as in "the prompt 'think step by step' helps", unless
-    that is the whole sentence.
+    An instruction that is only cited in quotation marks, as in "the prompt 'think step by step' helps", doesn't count,
+    unless it is the whole sentence.
     """
     said = _QUOTATION.sub(" ", _CODE.sub(" ", sentence))
     if not re.search(r"[^\W\d_]{2}", said):
@@ -114,7 +115,7 @@ _ADDRESSING = tuple(
         # Speakers of a chat.
         r"(?:^|[.!?:,\])>|\n-]\s*)#*\s*(?:system|assistant|user|instructions?|admin|developer)"
         r"(?: (?:message|prompt|request|note))?\s*:",
-        # Somebody who writes answers is spoken to.
+        # Addressed to somebody who writes answers.
         rf"\byour (?:\w+ ){{0,2}}{_OUTPUT}\b",
         r"\b(?:can|could|would|will) you\b|\b(?:show|tell|give|help|send) me\b",
         r"\bhow (?:do|can|should) i\b",
@@ -131,7 +132,7 @@ _ADDRESSING = tuple(
     )
 )
 
-# Where a clause may begin that commands; within a sentence only one that is written like a sentence.
+# Where a command may begin; within a sentence only if it is written like a sentence.
 _CLAUSE = re.compile(
     r"(?:^(?P<first>)|(?P<within>(?<=[a-z,]) (?=[A-Z]))|[.!?:;]\s+|[>\])}]\s*|--\s*|(?P<please>\bplease,?\s+))"
     r"(?:(?:now|then|next|also|just|simply|instead|please|seamlessly),?\s+)*[\"“‘'(\[]*",
@@ -144,7 +145,7 @@ def _set(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-# Verbs by which somebody who writes or speaks is told what to produce; nothing else in an abstract begins with them.
+# Verbs that ask a writer or speaker to produce something; nothing else in an abstract begins with them.
 _TELLING = _set(
     "suggest write print say reply respond answer output repeat translate summarise summarize tell reveal append"
     " analyse analyze recite recommend"
@@ -157,7 +158,7 @@ _OBJECTS = _set(
 )
 _PARTICLES = _set("down out off away back")
 _PROHIBITING = _set("don't don’t never")
-# Words that an object may follow without a command, and what writers of mathematics ask of readers.
+# Words that may precede an object without being a command, and what mathematicians ask of their readers.
 _NO_COMMAND = STOP_WORDS - _set("get give go make use") | _set(
     "albeit along amid behind beneath beside besides beyond despite even except half hence inside less near often"
     " outside quite rather still throughout till unlike versus worth"
@@ -167,7 +168,7 @@ _NO_COMMAND = STOP_WORDS - _set("get give go make use") | _set(
 
 
 def _commands(clause: str, *, sure: bool = False) -> bool:
-    """Whether a clause begins with a command; ``sure`` takes only a known verb with an object for one."""
+    """Whether a clause begins with a command; with ``sure`` only a known verb with an object counts."""
     found = _WORDS.match(clause)
     if found is None:
         return False

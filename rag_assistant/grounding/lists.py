@@ -1,4 +1,4 @@
-"""Lists whose items belong together one by one: "A and B for X and Y, respectively", "more (less) of A (B)"."""
+"""Lists whose items are paired one by one: "A and B for X and Y, respectively", "more (less) of A (B)"."""
 
 from __future__ import annotations
 
@@ -32,32 +32,32 @@ def spelt_out(text: str) -> str:
 
 
 def exchanged_in_list(statement: str, quotes: Sequence[str]) -> bool:
-    """Whether two lists that belong together "respectively" do so in another order than in a quote."""
+    """Whether two lists paired by "respectively" are paired in another order than in a quote."""
     for match in _RESPECTIVELY.finditer(statement):
         lists = _last_lists(re.split(r"[.;:]\s", statement[: match.start()])[-1])
         if lists is None:
             continue
         for quote in quotes:
-            orders = [_order(items, quote) for items in lists]
-            if all(orders) and orders[0] != orders[1]:
+            places = [_order(items, quote) for items in lists]
+            if all(places) and places[0] != places[1]:
                 return True
     return False
 
 
 def paired(text: str) -> list[frozenset[str]]:
-    """The content words of what "respectively" puts together in a text, pair by pair; empty where it says that not."""
+    """The content words of the pairs that "respectively" forms in a text; empty if it forms none."""
     match = _RESPECTIVELY.search(text)
     lists = _last_lists(re.split(r"[.;:]\s", text[: match.start()])[-1]) if match else None
     return [contents([*one, *other]) for one, other in zip(*lists, strict=True)] if lists else []
 
 
 def _last_lists(text: str) -> tuple[list[frozenset[str]], list[frozenset[str]]] | None:
-    """The content words of the items of the last two lists of equal length, without what the items share."""
+    """The content words of the items of the last two lists of equal length, without words that items share."""
     found = _ITEMS.split(text)
     for length in range(min(len(found), 6), 1, -1):
         if len(found) != 2 * length - 1:
             continue
-        # The last item of the first list and the first of the second stand in one part: "SVMR are studied for one".
+        # One part has both the last item of the first list and the first of the second: "SVMR are studied for one".
         middle = _tokens(found[length - 1])
         opening = _tokens(re.split(rf"\b(?:{_LINK})\b", found[length - 1])[-1])
         opening = opening if len(opening) < len(middle) else middle[-1:]  # "decoders take 12"
@@ -74,7 +74,7 @@ def _own(items: list[frozenset[str]]) -> list[frozenset[str]]:
 
 
 def _order(items: list[frozenset[str]], quote: str) -> list[int]:
-    """The places of the items in the order in which the quote has them; empty where it hasn't all."""
+    """The positions of the items in the order in which the quote has them; empty if it lacks one."""
     held = _tokens(quote)
     places = [min((held.index(word) for word in item if word in held), default=-1) for item in items]
     if -1 in places or len(set(places)) < len(places):

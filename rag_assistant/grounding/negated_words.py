@@ -1,4 +1,4 @@
-"""Words that a prefix negates: "non-smooth", "unsupervised". What is said of the word without it is no answer."""
+"""Words that a prefix negates: "non-smooth", "unsupervised". A sentence about the word without it is no answer."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from rag_assistant.stems import stem
 
 NEGATING = ("anti", "dis", "il", "im", "in", "ir", "mis", "non", "un")
 _SURELY = ("non", "un")
-"""No other word begins so by chance, unlike "information" and "formation"."""
+"""With these a resemblance is never by chance, unlike that of "information" and "formation"."""
 _LEAST, _LEAST_SURELY = 5, 3
-"""Letters that the stem of a negated word has, at least."""
+"""The least number of letters in the stem of a negated word."""
 _WORD = re.compile(r"[^\W\d_]+")
 _JOINED = re.compile(
     r"\b(non(?=[-\u2010\u2011 ])|(?:un|anti)(?=[-\u2010\u2011]))[-\u2010\u2011 ](?=[^\W\d_])", re.IGNORECASE
@@ -22,22 +22,22 @@ _JOINED = re.compile(
 
 
 def joined(text: str) -> str:
-    """The text with a word and the part that negates it as one word: "nonsmooth" for "non-smooth"."""
+    """The text with negating prefixes joined to their words: "nonsmooth" for "non-smooth"."""
     return _JOINED.sub(r"\1", text)
 
 
 def is_negated(word: str) -> bool:
-    """Whether it is one word with a part that negates it, as "non-smooth"."""
+    """Whether a text is one word with a negating prefix, such as "non-smooth"."""
     return joined(word) != word and joined(word).isalpha()
 
 
 def without_opposites(evidence: QuestionEvidence, question: str) -> QuestionEvidence:
-    """The evidence, in which no sentence answers that has a word of the question without the prefix that negates it
-    there; unless the paper has it with such a prefix as well, or the sentence negates in another way.
+    """The evidence, in which a sentence no longer answers if it has a negated word of the question without the prefix;
+    unless the paper has it with such a prefix too, or the sentence negates it in another way.
 
     Args:
         evidence: What was found and read.
-        question: As it was searched for.
+        question: The question that was searched for.
     """
     words = _words(question)
     plain = {rest for word in words for rest in _negated(word)} - words

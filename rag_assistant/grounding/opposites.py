@@ -1,4 +1,4 @@
-"""Words that say the opposite of each other: a list of common ones, and those that a prefix or suffix turns around."""
+"""Words with opposite meanings: a list of common ones, and those that a prefix or suffix reverses."""
 
 from __future__ import annotations
 
@@ -42,33 +42,38 @@ _PAIRS = tuple(
 _WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
 _TURNING = ("un", "in", "im", "ir", "il", "dis", "non", "non-", "a")
 _LEAST = 5
-"""Letters that a word must have for a prefix to turn it around: "form" and "inform" are no opposites."""
+"""Letters that a word must have for a prefix to reverse it: "form" and "inform" aren't opposites."""
 _ROOT = 6
-"""Letters by which a longer word is told from others: "ineffective" turns "effectiveness" around."""
+"""Letters by which a longer word is recognised: "ineffective" reverses "effectiveness"."""
 _UNRELATED = re.compile(r"improv|impress|import")
 
 
-def sides(text: str) -> frozenset[int]:
-    """Which sides of which pairs a text has words of: words of one side say much the same."""
+def poles(text: str) -> frozenset[int]:
+    """The poles of pairs of opposites that a text has words of, as numbers: words of one pole mean much the same."""
     return frozenset(
-        2 * at + side for at, pair in enumerate(_PAIRS) for side, pattern in enumerate(pair) if pattern.search(text)
+        2 * at + pole for at, pair in enumerate(_PAIRS) for pole, pattern in enumerate(pair) if pattern.search(text)
     )
 
 
-def opposed(statement: str, told: str) -> bool:
-    """Whether the statement has a word whose opposite stands in the text it cites, each without the other."""
+def opposed(statement: str, quoted: str) -> bool:
+    """Whether the statement has a word whose opposite is in the quoted text, each without the other."""
     for one, other in _PAIRS:
         for here, there in ((one, other), (other, one)):
-            if here.search(statement) and not here.search(told) and there.search(told) and not there.search(statement):
+            if (
+                here.search(statement)
+                and not here.search(quoted)
+                and there.search(quoted)
+                and not there.search(statement)
+            ):
                 return True
-    said, cited = _words(statement), _words(told)
+    said, cited = _words(statement), _words(quoted)
     return any(_turned(word, cited, said) for word in said - cited) or any(
         _turned(word, said, cited) for word in cited - said
     )
 
 
 def _turned(word: str, there: set[str], here: set[str]) -> bool:
-    """Whether the other side has the word with a prefix, or with "-less" for "-ful", and this side doesn't."""
+    """Whether the other text has the word with a prefix, or with "-less" for "-ful", and this text doesn't."""
     forms = {prefix + word for prefix in _TURNING if len(word) >= _LEAST}
     if word.endswith("ful"):
         forms.add(word.removesuffix("ful") + "less")

@@ -1,4 +1,4 @@
-"""The pieces of a sentence: what stands between punctuation and the conjunctions that begin a clause."""
+"""The pieces of a sentence: the text between punctuation marks and conjunctions that begin a clause."""
 
 from __future__ import annotations
 
@@ -13,5 +13,5 @@ _SEAM = re.compile(
 
 
 def pieces(text: str) -> list[str]:
-    """The text cut at every seam, in order; a piece may be empty."""
+    """The pieces of a text, in order; some may be empty."""
     return _SEAM.split(text)

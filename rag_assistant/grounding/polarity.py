@@ -1,4 +1,4 @@
-"""Whether a statement turns what it cites into its opposite: negations, limits such as "only", and opposed words."""
+"""Whether a statement says the opposite of what it cites: negations, limits such as "only", and opposite words."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ _WEAK = re.compile(
     r"neglect\w*|avoid\w*|prevent\w*|remov\w+|un(?:able|aware|clear|known))\b",
     re.IGNORECASE,
 )
-"""What a statement may word as a negation."""
+"""Words of a quote that a statement may render as a negation."""
 _UNDONE = re.compile(r"\b(?:few|little|barely|rarely|seldom|scarcely|ignor\w+|neglect\w*|overlook\w*)\b", re.IGNORECASE)
-"""What denies without a negation: a statement that has what is denied so must have one, or a word like these."""
+"""Words that deny without a negation: a statement of what they deny must have a negation, or a word like these."""
 _LESS = re.compile(
     r"\b(?:overlook\w*|miss(?:es|ed|ing)?|lack\w*|disregard\w*|limited|unexplored|under-?\w+|gaps?|small|less|lower|low)\b",
     re.IGNORECASE,
@@ -40,12 +40,12 @@ _LIMIT = re.compile(
 _JOINED = re.compile(r"\b(?:and|that|which)\b", re.IGNORECASE)
 _NOR = re.compile(r"\b(?:neither|nor)\b", re.IGNORECASE)
 _REACH = 4
-"""How many content words on each side of a negation it may bear on."""
+"""How many content words on each side a negation may bear on."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Negation:
-    """The stems of content words around a negation: what it denies, what stands before it, and what it bears on."""
+    """The stems of content words around a negation: those it denies, those before it, and those it bears on."""
 
     denied: tuple[str, ...]
     before: frozenset[str]
@@ -55,15 +55,15 @@ class _Negation:
 
 
 def contradiction(statement: str, quotes: Sequence[str]) -> str:
-    """Why the statement's polarity is not that of the quotes; empty where nothing speaks against it."""
-    told = " ".join(quotes)
-    said_not, told_not = _negations(statement), _negations(told)
-    said_words, told_words = _words(statement), _words(told)
-    weak = [match[0] for match in _WEAK.finditer(told) if stem(match[0]) not in said_words]
-    weakly = _negations(told, _WEAK) if weak else []
+    """Why the statement's polarity differs from that of the quotes; empty if nothing suggests that it does."""
+    quoted = " ".join(quotes)
+    said_not, quoted_not = _negations(statement), _negations(quoted)
+    said_words, quoted_words = _words(statement), _words(quoted)
+    weak = [match[0] for match in _WEAK.finditer(quoted) if stem(match[0]) not in said_words]
+    weakly = _negations(quoted, _WEAK) if weak else []
     used: list[_Negation] = []
     for negation in said_not:
-        found = [other for other in told_not if _same(negation, other)] or [
+        found = [other for other in quoted_not if _same(negation, other)] or [
             other
             for other in weakly
             if _same(negation, other) and (other.around | other.before) & {*negation.denied[:1], negation.doer}
@@ -71,21 +71,21 @@ def contradiction(statement: str, quotes: Sequence[str]) -> str:
         if not found or (all(other in used for other in found) and not _NOR.search(statement)):
             return "the cited words don't deny this"
         used += found[:1] if found[0] not in used else [other for other in found if other not in used][:1]
-    for negation in told_not:
-        if _dropped(negation, said_not, statement) and not _affirmed(negation, told_words, told_not):
+    for negation in quoted_not:
+        if _dropped(negation, said_not, statement) and not _affirmed(negation, quoted_words, quoted_not):
             return "the cited words deny this"
     if not _denies(statement):
-        undone = _negations(told, _UNDONE)
+        undone = _negations(quoted, _UNDONE)
         for negation in undone:
-            if _dropped(negation, [], statement) and not _affirmed(negation, told_words, undone):
+            if _dropped(negation, [], statement) and not _affirmed(negation, quoted_words, undone):
                 return "the cited words deny this"
-    if _LIMIT.search(_NOT_A_NEGATION.sub(" ", statement)) and not (_LIMIT.search(told) or _UNDONE.search(told)):
+    if _LIMIT.search(_NOT_A_NEGATION.sub(" ", statement)) and not (_LIMIT.search(quoted) or _UNDONE.search(quoted)):
         return "the cited words don't limit this"
-    return "the cited words say the opposite" if opposed(statement, told) else ""
+    return "the cited words say the opposite" if opposed(statement, quoted) else ""
 
 
 def denied_in(text: str) -> frozenset[str]:
-    """The stems of words that a negation of the text, or what comes near one, bears on."""
+    """The stems of the words that a negation in the text, or something close to one, bears on."""
     found = (negation for pattern in (_NEGATION, _WEAK, _UNDONE, _LESS) for negation in _negations(text, pattern))
     return frozenset(word for negation in found for word in (*negation.denied, *negation.around, *negation.before))
 
@@ -107,15 +107,15 @@ def _negations(text: str, pattern: re.Pattern[str] = _NEGATION) -> list[_Negatio
     return found
 
 
-def _same(said: _Negation, told: _Negation) -> bool:
+def _same(said: _Negation, quoted: _Negation) -> bool:
     """Whether the two deny the same: the first word that the statement denies, or two of its words."""
-    shared = said.around & told.around
+    shared = said.around & quoted.around
     return len(shared) > 1 or bool(shared & set(said.denied[:1])) or (bool(shared) and not said.denied)
 
 
 def _dropped(negation: _Negation, said_not: list[_Negation], statement: str) -> bool:
-    """Whether the statement has what the quotes deny, with no negation of its own near it: most of it, or some of it in
-    a clause on the same thing."""
+    """Whether the statement says what the quotes deny, with no negation of its own nearby: most of it, or some of it in
+    a clause about the same thing."""
     denied = set(negation.denied[:2])
     said = set(_words(statement))
     near = any(denied & (set(other.denied) | other.around) for other in said_not)
@@ -134,10 +134,10 @@ def _dropped(negation: _Negation, said_not: list[_Negation], statement: str) -> 
     )
 
 
-def _affirmed(negation: _Negation, told: list[str], told_not: list[_Negation]) -> bool:
-    """Whether the quotes have what is denied once more, outside of any negation."""
+def _affirmed(negation: _Negation, quoted: list[str], quoted_not: list[_Negation]) -> bool:
+    """Whether the quotes also have what is denied outside of any negation."""
     return all(
-        told.count(word) > sum(word in other.denied or word in other.around for other in told_not)
+        quoted.count(word) > sum(word in other.denied or word in other.around for other in quoted_not)
         for word in negation.denied[:2]
     )
 

@@ -1,4 +1,4 @@
-"""The words of a refusal: what was looked for, and which papers come closest."""
+"""Refusals in words: what was looked for, and which papers come closest."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
-"""Whether a statement exchanges what it speaks of: who does what to whom, and which of two things a fact is told of.
+"""Whether a statement exchanges roles: who does what to whom, and which of two things a fact is about.
 
-Tests compare a statement's clauses with those it cites, by verb, active and passive alike: a subject that is the object
-there and the other way round; what stands on the two sides of a preposition such as "into" exchanged, or what is set
-against each other by "than" or "unlike"; the objects of two verbs; a subject of one clause with the predicate of its
-neighbour; something said of one whom the quotes name for something else. Others look at pieces without any grammar
-(:mod:`.bindings`) and at lists (:mod:`.lists`). What none of them sees passes: freely worded exchanges sometimes do.
+Some tests compare a statement's clauses with the cited ones, by verb, active and passive alike. They find subject and
+object exchanged; the words before and after a preposition such as "into", or those contrasted by "than" or "unlike";
+the objects of two verbs; the subject of one clause with the predicate of its neighbour; and something said of one that
+the quotes name for something else. Others look at pieces without any grammar (:mod:`.bindings`) and at lists
+(:mod:`.lists`). What no test sees passes: freely worded exchanges sometimes do.
 """
 
 from __future__ import annotations
@@ -28,25 +28,25 @@ _AGAINST = re.compile(
     r"\b(?:unlike|in contrast (?:to|with)|compared (?:to|with)|as opposed to|rather than|instead of)\b", re.IGNORECASE
 )
 _THAN = re.compile(r"\b(?P<how>[^\W\d_]+)(?: [^\W\d_]+)? than\b", re.IGNORECASE)
-_SIDES = frozenset("by with into from than over to through".split())
-_PARTING = _SIDES | frozenset("at for on in under".split())
+_LINKING = frozenset("by with into from than over to through".split())
+_PARTING = _LINKING | frozenset("at for on in under".split())
 _REDUCED = re.compile(
     r"\b(?P<noun>[^\W\d_]+) (?P<verb>[^\W\d_]+ed)\s+(?P<how>for|by|on|in|from|to|with) "
     r"(?P<by>[^\W\d_]+(?:\s+[^\W\d_]+)?)"
 )
-"""A noun with a participle behind it."""
+"""A noun followed by a participle."""
 _OVER = frozenset(("to", "over"))
-"""Both are said of what is preferred to something."""
+"""Both may follow "preferred"."""
 _OPENING = re.compile(
     r"^(?i:in|on|by|for|under|across|according to)\s+(?:[a-z-]+\s+){0,3}?"
     r"(?!(?:of|for|and|or|with|by|on|to|from|the|an?|both)\b)[a-z-]+(?=\s+(?:both\b|neither\b|each\b|[A-Z]))"
 )
-"""A phrase before the subject that no comma parts from it: "In human evaluations both A and B are ..."."""
+"""A phrase before the subject, without a comma between them: "In human evaluations both A and B are ..."."""
 _ANAPHOR = re.compile(r"\b(?:it|its|this|these|they|their)\b", re.IGNORECASE)
 
 
 def exchange(statement: str, quotes: Sequence[str]) -> str:
-    """Why the statement says of one thing what its quotes say of another; empty where nothing speaks for that."""
+    """Why the statement seems to say of one thing what its quotes say of another; empty if it doesn't."""
     statement = _OPENING.sub(r"\g<0>,", statement)
     quotes = [_OPENING.sub(r"\g<0>,", spelt_out(quote)) for quote in quotes]
     sentences = [quote[start:end] for quote in quotes for start, end in sentence_spans(quote)]
@@ -59,87 +59,87 @@ def exchange(statement: str, quotes: Sequence[str]) -> str:
     if any(_participle_moved(statement, quote) for quote in quotes):
         return _OTHER
     verbs = verbs_of([statement, *sentences])
-    stated, told = clauses(statement, verbs), [clauses(sentence, verbs) for sentence in sentences]
-    if _objects_exchanged(stated, told):
+    stated, cited = clauses(statement, verbs), [clauses(sentence, verbs) for sentence in sentences]
+    if _objects_exchanged(stated, cited):
         return _OTHER
     for place, said in enumerate(stated):
         if not said.subject and not said.rest:
             continue
         tail = said.object.union(*(clause.subject | clause.predicate for clause in stated[place + 1 :]))
-        found = _against(said, tail, told) or (_OTHER if _of_another_doer(said, quotes) else "")
+        found = _against(said, tail, cited) or (_OTHER if _of_another_doer(said, quotes) else "")
         if found:
             return found
     return _OTHER if any(_complement_moved(statement, quote) for quote in quotes) else ""
 
 
-def _against(said: Clause, tail: frozenset[str], told: Sequence[Sequence[Clause]]) -> str:
-    """What the cited clauses have against one of the statement; ``tail`` is what follows its verb, to the end."""
-    as_told = any(
+def _against(said: Clause, tail: frozenset[str], cited: Sequence[Sequence[Clause]]) -> str:
+    """Why the cited clauses contradict one of the statement's; ``tail``: all content words after its verb."""
+    as_cited = any(
         said.verb == clause.verb and 2 * len(said.subject & clause.subject) > len(said.subject)
-        for sentence in told
+        for sentence in cited
         for clause in sentence
     )
-    for sentence in told:
+    for sentence in cited:
         for clause in sentence:
             if said.verb != clause.verb and not (said.copula and clause.copula):
-                continue  # no test has anything to compare
-            if not as_told and (_inverted(said, clause, tail) or _turned(said, clause)):
+                continue  # there is nothing to compare
+            if not as_cited and (_inverted(said, clause, tail) or _turned(said, clause)):
                 return _REVERSED
-            if any(test(said, clause) for test in (_sides_exchanged, _heads_exchanged, _copula_turned)):
+            if any(test(said, clause) for test in (_phrases_exchanged, _heads_exchanged, _copula_turned)):
                 return _REVERSED
-            if not as_told and _renamed(said, clause):
+            if not as_cited and _renamed(said, clause):
                 return _OTHER
         if _bound_to_the_other(said, sentence):
             return _OTHER
     return ""
 
 
-def _inverted(said: Clause, told: Clause, tail: frozenset[str]) -> bool:
-    """Whether the subject stands in the object's place and the other way round, with the same verb; ``tail`` is what
-    the statement says after the verb, to its end."""
-    if not said.verb or said.verb != told.verb or said.passive != told.passive or said.joined != told.joined:
+def _inverted(said: Clause, cited: Clause, tail: frozenset[str]) -> bool:
+    """Whether subject and object have changed places, with the same verb; ``tail``: all content words of the statement
+    after the verb."""
+    if not said.verb or said.verb != cited.verb or said.passive != cited.passive or said.joined != cited.joined:
         return False
-    subject, other = told.subject - told.object, told.object - told.subject
-    if said.names and told.names & tail and not said.names & told.subject:
+    subject, other = cited.subject - cited.object, cited.object - cited.subject
+    if said.names and cited.names & tail and not said.names & cited.subject:
         return True
-    # "We" do it to what the statement has do it.
-    if not told.subject and not (said.joined or said.passive or said.by or said.relative):
+    # In the quote "we" do it to what, in the statement, does it.
+    if not cited.subject and not (said.joined or said.passive or said.by or said.relative):
         return (
-            bool(said.object) and bool(said.subject) and said.subject <= contents(told.rest[: _instrument(told.rest)])
+            bool(said.object) and bool(said.subject) and said.subject <= contents(cited.rest[: _instrument(cited.rest)])
         )
-    # What a relative pronoun stands for is a guess: of it count only the words that the other clause has too.
-    doer = said.subject & (told.subject | told.object) if said.relative else said.subject
+    # The antecedent of a relative pronoun is a guess: only the words that the other clause has too count.
+    doer = said.subject & (cited.subject | cited.object) if said.relative else said.subject
     return bool(_most(doer, other) and not said.subject & subject and tail & subject and not tail >= other)
 
 
 def _instrument(rest: Sequence[str]) -> int:
-    """Where it begins to be told what something is done with."""
+    """The position of the word that introduces the means."""
     return next((at for at, word in enumerate(rest) if word in {"by", "with", "through"}), len(rest))
 
 
-def _turned(said: Clause, told: Clause) -> bool:
-    """Whether the head of the one side stands on the other, with the same verb, whichever of the two is passive."""
-    if not said.verb or said.verb != told.verb or (said.joined and not said.passive):
+def _turned(said: Clause, cited: Clause) -> bool:
+    """Whether the heads of agent and patient have changed places, with the same verb, whichever clause is passive."""
+    if not said.verb or said.verb != cited.verb or (said.joined and not said.passive):
         return False
-    if not (said.agent or told.agent) and said.target in told.object - told.patient:  # "raising A for B", B for A
-        return told.target in (said.object - said.patient) & told.patient and said.target in said.patient
-    others = not told.agent or (bool(said.agent) and said.doer not in told.agent and told.doer not in said.agent)
-    if said.agent and said.doer in told.patient - told.agent and others:
-        return bool(said.target) and said.target not in told.patient
-    if said.target and said.target in told.agent - told.patient and said.agent and said.doer not in told.agent:
-        return not told.target or told.target not in said.patient
+    if not (said.agent or cited.agent) and said.target in cited.object - cited.patient:  # "raising A for B", B for A
+        return cited.target in (said.object - said.patient) & cited.patient and said.target in said.patient
+    others = not cited.agent or (bool(said.agent) and said.doer not in cited.agent and cited.doer not in said.agent)
+    if said.agent and said.doer in cited.patient - cited.agent and others:
+        return bool(said.target) and said.target not in cited.patient
+    if said.target and said.target in cited.agent - cited.patient and said.agent and said.doer not in cited.agent:
+        return not cited.target or cited.target not in said.patient
     return False
 
 
-def _heads_exchanged(said: Clause, told: Clause) -> bool:
-    """Whether the heads of what stands before and after a preposition have changed sides."""
-    if not said.verb or said.verb != told.verb:
+def _heads_exchanged(said: Clause, cited: Clause) -> bool:
+    """Whether the heads of the phrases before and after a preposition have changed places."""
+    if not said.verb or said.verb != cited.verb:
         return False
-    left_told, right_told = _around_preposition(told)
+    left_cited, right_cited = _around_preposition(cited)
     left_said, right_said = _around_preposition(said)
-    for preposition in set(left_told) & set(left_said):
-        one, other = left_said[preposition], left_told[preposition]
-        here, there = contents(right_said[preposition]), contents(right_told[preposition])
+    for preposition in set(left_cited) & set(left_said):
+        one, other = left_said[preposition], left_cited[preposition]
+        here, there = contents(right_said[preposition]), contents(right_cited[preposition])
         kept, held = contents(one), contents(other)
         if head(one) in there - held and head(other) in here - kept:
             return True
@@ -147,7 +147,7 @@ def _heads_exchanged(said: Clause, told: Clause) -> bool:
 
 
 def _around_preposition(clause: Clause) -> tuple[dict[str, tuple[str, ...]], dict[str, tuple[str, ...]]]:
-    """By preposition, the words before it, from the verb's object on, and those after it."""
+    """The words before each preposition, from the verb's object on, and those after it."""
     left: dict[str, tuple[str, ...]] = {}
     right: dict[str, tuple[str, ...]] = {}
     for at, word in enumerate(clause.rest):
@@ -159,10 +159,10 @@ def _around_preposition(clause: Clause) -> tuple[dict[str, tuple[str, ...]], dic
     return left, right
 
 
-def _objects_exchanged(stated: Sequence[Clause], told: Sequence[Sequence[Clause]]) -> bool:
+def _objects_exchanged(stated: Sequence[Clause], cited: Sequence[Sequence[Clause]]) -> bool:
     """Whether each of two verbs has the other's object."""
     patients: dict[str, frozenset[str]] = {}
-    for clause in (clause for sentence in told for clause in sentence if clause.verb):
+    for clause in (clause for sentence in cited for clause in sentence if clause.verb):
         patients[clause.verb] = patients.get(clause.verb, frozenset()) | clause.patient
     for one, two in combinations([clause for clause in stated if clause.verb and clause.target], 2):
         if one.verb == two.verb:
@@ -176,13 +176,13 @@ def _objects_exchanged(stated: Sequence[Clause], told: Sequence[Sequence[Clause]
 def _participle_moved(statement: str, quote: str) -> bool:
     """Whether "X made for" has become "Y made for", or "by one X" "by another X", where both texts name both."""
     here, there = _contents(statement), _contents(quote)
-    for told, said in product(_REDUCED.finditer(bare(quote)), _REDUCED.finditer(bare(statement))):
-        if uninflected(told["verb"]) != uninflected(said["verb"]) or told["how"] != said["how"]:
+    for cited, said in product(_REDUCED.finditer(bare(quote)), _REDUCED.finditer(bare(statement))):
+        if uninflected(cited["verb"]) != uninflected(said["verb"]) or cited["how"] != said["how"]:
             continue
-        one, other = uninflected(said["noun"]), uninflected(told["noun"])
+        one, other = uninflected(said["noun"]), uninflected(cited["noun"])
         if one != other and one in there and other in here:
             return True
-        mine, theirs = contents(said["by"].split()), contents(told["by"].split())
+        mine, theirs = contents(said["by"].split()), contents(cited["by"].split())
         another = mine & theirs and mine - theirs and theirs - mine
         if said["how"] == "by" and another and mine - theirs <= there and not theirs - mine & here:
             return True
@@ -192,36 +192,36 @@ def _participle_moved(statement: str, quote: str) -> bool:
 def _complement_moved(statement: str, quote: str) -> bool:
     """Whether "the loss of X" has become "the loss of Y", where both texts name both."""
     here, there = _contents(statement), _contents(quote)
-    told = complements(quote)
+    cited = complements(quote)
     return any(
         not said & theirs and said & there and theirs & here
         for place, said in complements(statement).items()
-        if (theirs := told.get(place))
+        if (theirs := cited.get(place))
     )
 
 
-def _copula_turned(said: Clause, told: Clause) -> bool:
+def _copula_turned(said: Clause, cited: Clause) -> bool:
     """Whether "X is the N of Y" has become "Y is the N of X"."""
-    if not (said.copula and told.copula):
+    if not (said.copula and cited.copula):
         return False
-    kept, mine, theirs = said.object & told.object, said.subject - told.subject, told.subject - said.subject
-    return head(said.rest) in kept and _most(mine, told.object - kept) and _most(theirs, said.object - kept)
+    kept, mine, theirs = said.object & cited.object, said.subject - cited.subject, cited.subject - said.subject
+    return head(said.rest) in kept and _most(mine, cited.object - kept) and _most(theirs, said.object - kept)
 
 
-def _renamed(said: Clause, told: Clause) -> bool:
-    """Whether what the clause says of a name is said there of another."""
-    if not said.verb or said.verb != told.verb or not said.names or not told.names or said.passive != told.passive:
+def _renamed(said: Clause, cited: Clause) -> bool:
+    """Whether what the clause says of one name the cited clause says of another."""
+    if not said.verb or said.verb != cited.verb or not said.names or not cited.names or said.passive != cited.passive:
         return False
-    return not said.names & (told.subject | told.object) and _most(said.object, told.object)
+    return not said.names & (cited.subject | cited.object) and _most(said.object, cited.object)
 
 
 def _set_against(statement: str, sentence: str) -> bool:
-    """Whether what one of the two sets something against is what the other speaks of, and the other way round."""
+    """Whether the two things contrasted in the sentence have changed places in the statement."""
     for pattern in (_AGAINST, _THAN):
-        for told, said in product(pattern.finditer(sentence), pattern.finditer(statement)):
-            if pattern is _THAN and uninflected(told["how"]) != uninflected(said["how"]):
+        for cited, said in product(pattern.finditer(sentence), pattern.finditer(statement)):
+            if pattern is _THAN and uninflected(cited["how"]) != uninflected(said["how"]):
                 continue
-            there, main = _complement(sentence, told)
+            there, main = _complement(sentence, cited)
             here, spoken = _complement(statement, said)
             if (here - there) & (main - there) and (there - here) & (spoken - here):
                 return True
@@ -234,16 +234,16 @@ def _complement(text: str, match: re.Match[str]) -> tuple[frozenset[str], frozen
     return contents(words(after)), contents(words(" ".join([text[: match.start()], *rest])))
 
 
-def _sides_exchanged(said: Clause, told: Clause) -> bool:
-    """Whether what stands before and after a preposition that both have is exchanged."""
-    if not said.verb or said.verb != told.verb:
+def _phrases_exchanged(said: Clause, cited: Clause) -> bool:
+    """Whether the words before and after a preposition that both clauses have are exchanged."""
+    if not said.verb or said.verb != cited.verb:
         return False
-    for here, there in product(_SIDES & set(said.rest), _SIDES & set(told.rest)):
+    for here, there in product(_LINKING & set(said.rest), _LINKING & set(cited.rest)):
         if here != there and not {here, there} <= _OVER:
             continue
-        before, after = told.sides(there)
+        before, after = cited.split_at(there)
         first, second = before - after, after - before
-        left, right = said.sides(here)
+        left, right = said.split_at(here)
         crossed = min(len(left & second), len(right & first))
         if crossed and len(left & second) + len(right & first) > len(left & first) + len(right & second):
             return True
@@ -251,7 +251,7 @@ def _sides_exchanged(said: Clause, told: Clause) -> bool:
 
 
 def _bound_to_the_other(said: Clause, sentence: Sequence[Clause]) -> bool:
-    """Whether the subject is that of one clause of a sentence and the predicate that of the next."""
+    """Whether the subject is that of one clause of a sentence, and the predicate that of its neighbour."""
     for one, other in pairwise(sentence):
         for mine, theirs in ((one, other), (other, one)):
             if said.subject.isdisjoint(mine.subject):
@@ -269,7 +269,7 @@ def _bound_to_the_other(said: Clause, sentence: Sequence[Clause]) -> bool:
 
 
 def _of_another_doer(said: Clause, quotes: Sequence[str]) -> bool:
-    """Whether the quotes that name the doer don't have what is said to be done, while others do."""
+    """Whether the quotes that name the doer don't say what it does, while other quotes do."""
     held = {quote: _contents(quote) for quote in quotes}
     naming = [quote for quote in quotes if said.subject and said.subject <= held[quote]]
     if not said.by and not any(_done_by(said.subject, quote) for quote in naming):

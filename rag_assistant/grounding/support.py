@@ -1,9 +1,9 @@
 """Whether a statement is supported by what it cites.
 
-A statement that repeats its quote word for word is supported. Otherwise what stands in quotation marks, its numbers
-with their units, its names, its polarity and who does what to whom must all be those of the quotes, which code decides:
-numbers and names never pass on likeness. Whether the abstract then says what the statement says is the reader's to
-judge; without a reader enough of the statement's content words must stand in the quotes.
+A statement that repeats its quote word for word is supported. Otherwise its words in quotation marks, its numbers with
+their units, its names, its polarity and who does what to whom must all agree with the quotes. Code decides that:
+similarity is never enough for numbers and names. The reader then judges whether the abstract says what the statement
+says; without a reader, the quotes must have enough of the statement's content words.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from rag_assistant.acronyms import is_acronym
 from rag_assistant.drafts import Draft
 from rag_assistant.grounding.bindings import with_short_names
 from rag_assistant.grounding.figures import UNIT_WORDS, missing_numbers
-from rag_assistant.grounding.opposites import sides
+from rag_assistant.grounding.opposites import poles
 from rag_assistant.grounding.polarity import contradiction
 from rag_assistant.grounding.roles import exchange
 from rag_assistant.questions.content import ASKING_WORDS
@@ -29,25 +29,25 @@ from rag_assistant.stop_words import STOP_WORDS
 from rag_assistant.types import Paper, Support
 
 MIN_WORD_RECALL = 0.65
-"""Content-token support from which on a statement that passes every other check is supported.
+"""Content-token support from which a statement that passes every other check is supported.
 
 On AttributionBench's dev split (Li et al. 2024, 1,198 claims) all checks together pass 54% of the supported claims and
 23% of the others at 0.65; 51% and 19% at 0.7; 60% and 27% at 0.6. Youden's index is flat (0.32 to 0.33) from 0.55 to
-0.7: of these the highest at which light paraphrase of the suite's right answers passes was taken. Answers that keep to
-the words of abstracts, as prompts ask for, lie above.
+0.7: the highest of these at which lightly paraphrased right answers of the suite pass was chosen. Answers that keep to
+the words of the abstracts, as the prompts ask, are above it.
 ``python -m benchmarks.grounding --claims FILE`` prints the curve.
 """
 
 SUPPORTED, SUPPORTED_IN_ITS_WORDS = 0.45, 0.2
-"""From this probability on, of the reader, a statement is supported: the lower one where enough of its words stand in
-the quotes. Chosen on the 278 statements over papers that the reader wasn't trained on; what is lost and caught, with
-words instead of the reader beside it, is printed by ``python -m benchmarks.statements``."""
+"""The reader's probability from which a statement is supported; the lower one applies if the quotes have enough of its
+words. Chosen on the 278 statements about papers that the reader wasn't trained on; ``python -m benchmarks.statements``
+prints what is lost and caught, compared with judging by words alone."""
 SAYS_OTHERWISE = "the cited abstract says otherwise"
 SAYS_NOTHING = "the cited words don't say this"
 
 MIN_OWN_RECALL = 0.5
-"""The share that must stand in the quotes themselves: a title may name what a quote calls "it", but where it says most
-of a statement, any sentence of the paper would support that."""
+"""The share that the quotes themselves must have: a title may name what a quote calls "it", but a statement that mostly
+repeats the title would be supported by any sentence of the paper."""
 
 _STEM = 6
 _SHORT = 4
@@ -66,10 +66,10 @@ _REPORTING = frozenset(
     "obtain obtains obtained yield yields need needs needed require requires required".split()
 )
 _MARK_UP = re.compile(r"[*$^_{}`]")
-"""What stands between the letters of a name that TeX or Markdown sets: "**UA**$^2$"."""
+"""Mark-up between the letters of a name set in TeX or Markdown: "**UA**$^2$"."""
 _QUOTED = re.compile(r"[\"\u201c\u201d]([^\"\u201c\u201d]+)[\"\u201c\u201d]")
 _LEAST_QUOTED = 3
-"""Words from which on what stands in quotation marks is a quote: fewer may be a name or set a word apart."""
+"""The number of words from which text in quotation marks is a quote: fewer may be a name or a word set apart."""
 _AUTHOR_YEAR = re.compile(
     r"\(?\b(?P<first>[^\W\d_][\w'\u2019-]+)(?:\s+et\s+al\.?|(?:,? (?:and|&) [^\W\d_][\w'\u2019-]+)*),?\s*"
     r"\(?(?P<year>(?:19|20)\d\d)\)?\)?"
@@ -79,12 +79,12 @@ _ASKING = re.compile(
     r"whether|how|why|what|which)",
     re.IGNORECASE,
 )
-"""A statement with one of these may tell what a paper asks."""
+"""A statement with one of these may report what a paper asks."""
 
 
 @dataclass(frozen=True, slots=True)
 class SupportVerdict:
-    """What a check found; ``reason`` is empty for what is supported."""
+    """The result of a check; ``reason`` is empty if the statement is supported."""
 
     support: Support
     reason: str = ""
@@ -101,12 +101,12 @@ def check_abstract(
     """Checks a statement against the verbatim quotes it cites.
 
     Args:
-        statement: Without markers.
+        statement: The statement, without markers.
         quotes: The sentences it cites.
-        papers: The papers these stand in. What a quote calls "it" or "our method" a statement may call by its name:
-            names may also come from a paper's title and authors, and from its abstract where a quote refers back.
-        least: The share of its content words that must stand in the quotes or titles, where nothing judges it.
-        judge: Says how likely what is cited supports or contradicts a statement.
+        papers: Their papers. A statement may name what a quote calls "it" or "our method": names may also come from
+            a paper's title and authors, and from its abstract if a quote refers back.
+        least: The share of content words that the quotes or titles must have, if there is no ``judge``.
+        judge: Says how likely the cited text supports or contradicts a statement.
     """
     if not quotes:
         return SupportVerdict("unsupported", "no words of the abstract are cited")
@@ -155,8 +155,8 @@ def repeats(statement: str, quotes: Sequence[str]) -> bool:
 def has_the_words(
     statement: str, quotes: Sequence[str], papers: Sequence[Paper], *, least: float = MIN_WORD_RECALL
 ) -> bool:
-    """Whether enough of a statement's content words stand in its quotes and the titles of their papers, and half of
-    them in the quotes."""
+    """Whether a statement's quotes and the titles of their papers have enough of its content words, and the quotes
+    alone half of them."""
     titles = [paper.title for paper in papers]
     return word_recall(statement, [*quotes, *titles]) >= least and (
         word_recall(statement, quotes) >= min(least, MIN_OWN_RECALL)
@@ -164,7 +164,7 @@ def has_the_words(
 
 
 def word_recall(statement: str, quotes: Sequence[str]) -> float:
-    """The share of a statement's content words that stand in the quotes, by their first letters, in [0, 1]."""
+    """The share of a statement's content words that the quotes have, compared by first letters, in [0, 1]."""
     words = {
         word
         for word in _WORD.findall(_plain(statement))
@@ -172,13 +172,13 @@ def word_recall(statement: str, quotes: Sequence[str]) -> float:
     }
     if not words:
         words = {word for word in _WORD.findall(_plain(statement)) if word not in STOP_WORDS}
-    told = [_held(quote) for quote in quotes]
-    held = frozenset[str]().union(*(roots for roots, _ in told))
-    turned = frozenset[int]().union(*(of_pairs for _, of_pairs in told))
+    found = [_held(quote) for quote in quotes]
+    held = frozenset[str]().union(*(roots for roots, _ in found))
+    opposites = frozenset[int]().union(*(own for _, own in found))
 
     def known(word: str) -> bool:
         root = _root(word)
-        if root in held or bool(turned & _sides(word)):
+        if root in held or bool(opposites & _poles(word)):
             return True
         return any(root[:size] in held for size in range(_SHORT, len(root)))
 
@@ -187,14 +187,14 @@ def word_recall(statement: str, quotes: Sequence[str]) -> float:
 
 @lru_cache(maxsize=64)
 def _held(quote: str) -> tuple[frozenset[str], frozenset[int]]:
-    """The first letters of a quote's words, and which sides of pairs of opposites it has."""
+    """The first letters of a quote's words, and the poles of opposites that it has."""
     plain = _plain(quote)
-    return frozenset(map(_root, _WORD.findall(plain))), sides(plain)
+    return frozenset(map(_root, _WORD.findall(plain))), poles(plain)
 
 
 @lru_cache(maxsize=8192)
-def _sides(word: str) -> frozenset[int]:
-    return sides(word)
+def _poles(word: str) -> frozenset[int]:
+    return poles(word)
 
 
 def _root(word: str) -> str:
@@ -203,7 +203,7 @@ def _root(word: str) -> str:
 
 
 def check_bibliography(draft: Draft, papers: list[Paper]) -> SupportVerdict:
-    """Checks that a statement repeats the fields it names of every paper it cites."""
+    """Checks that a statement repeats the fields that it names, of every paper that it cites."""
     for paper in papers:
         for name in draft.fields:
             value = getattr(paper, name)
@@ -221,11 +221,11 @@ def check_bibliography(draft: Draft, papers: list[Paper]) -> SupportVerdict:
 def _missing_names(statement: str, texts: Sequence[str]) -> list[str]:
     """Addresses, acronyms and capitalised words within the statement that none of the texts has, in order."""
     statement = unicodedata.normalize("NFKC", statement)
-    told = " ".join(_names_plain(text) for text in texts)
+    plain = " ".join(_names_plain(text) for text in texts)
     known = [_names_held(text) for text in texts]
     held = frozenset[str]().union(*(names for names, _ in known))
     numbered = frozenset[str]().union(*(names for _, names in known))
-    missing = [address for address in _ADDRESS.findall(statement) if address.casefold().rstrip(".,;:!?") not in told]
+    missing = [address for address in _ADDRESS.findall(statement) if address.casefold().rstrip(".,;:!?") not in plain]
     prose = _ADDRESS.sub(" ", re.sub(r"\$[^$]*\$|\\[a-zA-Z]+", " ", statement))
     for found in _NAME.finditer(prose):
         opens = not re.search(r"[^\W_]", prose[: found.start()]) or re.search(r"[.!?:]\s+$", prose[: found.start()])
@@ -242,27 +242,27 @@ def _missing_names(statement: str, texts: Sequence[str]) -> list[str]:
 
 @lru_cache(maxsize=64)
 def _names_plain(text: str) -> str:
-    """A text as names are looked up in it: also without mark-up."""
-    told = _plain(unicodedata.normalize("NFKC", text))
-    return f"{told} {re.sub(_MARK_UP, '', told)}"
+    """A text in which names are looked up: as it is, and once more without mark-up."""
+    plain = _plain(unicodedata.normalize("NFKC", text))
+    return f"{plain} {re.sub(_MARK_UP, '', plain)}"
 
 
 @lru_cache(maxsize=64)
 def _names_held(text: str) -> tuple[frozenset[str], frozenset[str]]:
-    """The names and words of a text, with their parts; and its names with a number, in one form."""
-    told = _names_plain(text)
-    numbered = with_number(told)
-    held = {_singular(name) for whole in _NAME.findall(told) for name in (whole, *re.split(r"[-.]", whole))}
+    """The names and words of a text, with their parts; and its names with a number, in a uniform spelling."""
+    plain = _names_plain(text)
+    numbered = with_number(plain)
+    held = {_singular(name) for whole in _NAME.findall(plain) for name in (whole, *re.split(r"[-.]", whole))}
     return frozenset(held | {name.rstrip("0123456789.") for name in numbered}), numbered
 
 
 def _altered(statement: str, texts: Sequence[str]) -> str:
-    """The first words in quotation marks that stand in none of the texts as they are; empty where all do."""
-    told = [_letters(text) for text in texts]
+    """The first words in quotation marks that no text has unchanged; empty if there are none."""
+    sources = [_letters(text) for text in texts]
     for match in _QUOTED.finditer(statement):
         for part in re.split(r"\.\.\.|\u2026|\[[^\]]*\]", match[1]):
             letters = _letters(part)
-            if len(letters.split()) >= _LEAST_QUOTED and not any(f" {letters} " in f" {text} " for text in told):
+            if len(letters.split()) >= _LEAST_QUOTED and not any(f" {letters} " in f" {text} " for text in sources):
                 return part.strip()
     return ""
 
@@ -273,7 +273,7 @@ def _letters(text: str) -> str:
 
 
 def _without_reference(statement: str, papers: Sequence[Paper]) -> str:
-    """The statement without "(Lovelace et al., 2024)" where that is one of the papers."""
+    """The statement without references to the papers, such as "(Lovelace et al., 2024)"."""
 
     def replaced(match: re.Match[str]) -> str:
         named = any(

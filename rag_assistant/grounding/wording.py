@@ -1,5 +1,4 @@
-"""Words as clauses are made of them: content words without inflection, names, and what of a text is a verb. No topic is
-known."""
+"""The words that clauses are made of: uninflected content words, names, and the verbs of a text, whatever the topic."""
 
 from __future__ import annotations
 
@@ -35,7 +34,7 @@ REPORTING = frozenset(
     "estimate believe report conclude note".split()
 )
 REPORTED = REPORTING | frozenset("shown said known found thought".split())
-"""Verbs of which "is shown to do" says no more than "does"."""
+"""Verbs that add nothing: "is shown to do" says no more than "does"."""
 _SUBJECTS = frozenset("we they i".split())
 _ARTICLES = frozenset("a an the of this these their its our".split())
 MODAL = frozenset("can could may might will would shall should must".split())
@@ -44,12 +43,12 @@ AUXILIARY = BE | frozenset("can could may might will would shall should must doe
 PREPOSITIONS = frozenset("by with into to from than over as on in for under when if because due through at".split())
 ADVERBS = frozenset("even also then still often always never not just now".split())
 _ASIDE = re.compile(r"\((?=[^()]*[\s,.])[^()]*\)")
-"""What stands in brackets, but for a single word, which is a name of what stands before."""
+"""Text in brackets, except for a single word, which is a name for the words before it."""
 _UNLIKE = re.compile(
     r",?\s*\b(?:unlike|in contrast to|in contrast with|compared (?:with|to))\b[^,.;]*,|,\s*(?:by|in) contrast,",
     re.IGNORECASE,
 )
-"""What a clause is set against: it would part the subject from its verb."""
+"""A phrase with which a clause is contrasted: it would separate the subject from its verb."""
 TOKEN = re.compile(r"\d+(?:[.,]\d+)*|[^\W\d_]+(?:[-'\u2019]?[^\W_]+)*")
 _COMPOUND = re.compile(r"(?<=[a-z])-(?=[a-z])")
 _PREFIXED = re.compile(r"\b(fine|pre|re|co|over|under)-(?=[a-z])", re.IGNORECASE)
@@ -57,12 +56,12 @@ _LEADING = frozenset("of on for in to from with into against between across".spl
 _ENDING = PREPOSITIONS | _LEADING | AUXILIARY | frozenset(", ; : . ( ) and or that which who while whereas but".split())
 _EXAMPLE = re.compile(r",?\s*\b(?:such as|for example|for instance|including|e\.g\.),?", re.IGNORECASE)
 _WHOLE = "\u2011"
-"""The hyphen of a name that is one word: it doesn't part."""
+"""The hyphen in a name that is one word and isn't split."""
 
 
 def verbs_of(texts: Sequence[str]) -> frozenset[str]:
-    """What is a verb, without inflection, by how the texts use it, besides the common ones: after "we" or "can", or
-    inflected as a participle here and otherwise there, and nowhere after an article."""
+    """The texts' verbs besides the common ones, uninflected, recognised by use: after "we" or "can", or as a participle
+    in one place and otherwise inflected in another, and never after an article."""
     forms: dict[str, set[str]] = {}
     surely: set[str] = set()
     nouns: set[str] = set()
@@ -85,20 +84,20 @@ def verbs_of(texts: Sequence[str]) -> frozenset[str]:
 
 
 def bare(text: str) -> str:
-    """Without TeX, mark-up and asides."""
+    """The text without TeX, mark-up and asides."""
     plain = re.sub(r"\\[a-zA-Z]+|[$\\{}*`^_]", " ", _UNLIKE.sub(" ", _ASIDE.sub(" ", text)))
     return _PREFIXED.sub(r"\1", plain)
 
 
 def reduced(tokens: Sequence[str]) -> tuple[str, ...]:
-    """Content words in order, without inflection, with small words as they are."""
+    """The content words in order, uninflected, with function words unchanged."""
     return tuple(
         word.lower() if is_stop_word(word) else uninflected(word) for token in tokens for word in _split(token)
     )
 
 
 def head(tokens: Sequence[str]) -> str:
-    """The last content word before the first preposition: of "the choice of graph" it is "choice"."""
+    """The last content word before the first preposition: "choice" for "the choice of graph"."""
     found = ""
     for token in tokens:
         lowered = token.lower()
@@ -110,17 +109,17 @@ def head(tokens: Sequence[str]) -> str:
 
 
 def _split(token: str) -> list[str]:
-    """Compounds of common words are compared by these; one that is a name stays whole, also in small letters."""
+    """The words of a compound of common words; a compound that is a name stays whole, even in lower case."""
     return _COMPOUND.split(token) if _COMPOUND.search(token) else [token.replace("-", _WHOLE)]
 
 
 def contents(tokens: Sequence[str]) -> frozenset[str]:
-    """The content words, without inflection."""
+    """The content words, uninflected."""
     return frozenset(uninflected(word) for token in tokens for word in _split(token) if not is_stop_word(word))
 
 
 def complements(text: str) -> dict[tuple[str, str], frozenset[str]]:
-    """What follows a word and a preposition, as in "loss of knowledge", by these two; none that stands there twice."""
+    """The words after a word and a preposition, as in "loss of knowledge", by these two; no pair that occurs twice."""
     tokens = re.findall(rf"{TOKEN.pattern}|[,;:.()]", _EXAMPLE.sub(" ", bare(text)))
     found: dict[tuple[str, str], frozenset[str]] = {}
     twice: set[tuple[str, str]] = set()
@@ -137,5 +136,5 @@ def complements(text: str) -> dict[tuple[str, str], frozenset[str]]:
 
 
 def words(text: str) -> list[str]:
-    """The content words of a text as they stand there."""
+    """The content words of a text, as written."""
     return [token for token in TOKEN.findall(text) if not is_stop_word(token)]

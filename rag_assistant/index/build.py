@@ -14,6 +14,7 @@ from pathlib import Path
 
 from rag_assistant.embedders.base import Embedder
 from rag_assistant.errors import IndexDamaged, IndexMissing, InputError
+from rag_assistant.index.contents import read_papers
 from rag_assistant.index.copies import keep_vectors, look_at
 from rag_assistant.index.generations import IndexFolder
 from rag_assistant.index.passages import windows
@@ -179,6 +180,23 @@ def would_drop(
     """
     found, wanted = look_at(IndexFolder(path), server, None), {paper.id for paper in papers}
     return tuple(paper_id for paper_id in (found.papers if found else None) or () if paper_id not in wanted)
+
+
+def held(path: str | os.PathLike[str], *, server: IndexServer | None = None) -> tuple[Paper, ...]:
+    """The papers that the index holds, without a look at the rest of it; none where they can't be read.
+
+    Raises:
+        StoreError: The server can't be asked, or the copy can't be written.
+    """
+    folder = IndexFolder(path)
+    if server is not None:
+        found = look_at(folder, server, None)
+        return tuple((found.papers or {}).values()) if found else ()
+    try:
+        current = folder.current()
+        return tuple(read_papers(folder.generation(current.name)).values()) if current else ()
+    except (OSError, ValueError):
+        return ()
 
 
 def missing(path: Path, server: IndexServer | None = None) -> IndexMissing:

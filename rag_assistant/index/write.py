@@ -226,7 +226,7 @@ def _embed(
         for_evidence = list(dict.fromkeys(for_evidence))
     total = len(texts) + len(for_evidence)
     vectors = np.zeros((len(texts), encoder.embedder.dimension), dtype=np.float32)
-    problems = [f"{paper_id}: its abstract is empty" for paper_id, (found, _) in split.items() if not found]
+    problems: list[str] = []
     for start in range(0, len(texts), _ROWS):
         chunk = texts[start : start + _ROWS]
         for done in encoder.fill(chunk):

@@ -2,33 +2,24 @@
 
 from __future__ import annotations
 
-import re
+from collections import defaultdict
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
-from xml.etree.ElementTree import Element, ParseError
+from xml.etree.ElementTree import Element
 
 from rag_assistant.errors import LoadError
+from rag_assistant.loaders.atom import ENTRIES, record_of_entry
 from rag_assistant.loaders.base import Problem
-from rag_assistant.loaders.fields import Record, papers_from
+from rag_assistant.loaders.fields import Record
 from rag_assistant.loaders.identity import arxiv_id
+from rag_assistant.loaders.xml_records import papers_of_xml
 from rag_assistant.types import Paper
 
 if TYPE_CHECKING:
     from rag_assistant.loaders.web import Web
 
 _BATCH = 100
-_ATOM = "{http://www.w3.org/2005/Atom}"
-_ARXIV = "{http://arxiv.org/schemas/atom}"
-
-
-def arxiv_page(paper: str) -> str:
-    """The address of a paper's page."""
-    return f"https://arxiv.org/abs/{paper}"
-
-
-def paper_id(preprint: str | None, doi: str | None) -> str | None:
-    """The id of a preprint that has no DOI but arXiv's own; else ``None``, which makes it the DOI's."""
-    return f"arxiv:{preprint}" if preprint and (not doi or arxiv_id(doi)) else None
+_FEED = "arXiv"
 
 
 def fetch_arxiv(name: str, web: Web) -> Iterator[Paper | Problem]:
@@ -52,44 +43,24 @@ def fetch_arxiv(name: str, web: Web) -> Iterator[Paper | Problem]:
 
 
 def _batch(wanted: list[str], web: Web) -> Iterator[Paper | Problem]:
-    from defusedxml.common import DefusedXmlException
-    from defusedxml.ElementTree import fromstring
-
     from rag_assistant.loaders.web import PaperService
 
     service = PaperService("arXiv", "https://export.arxiv.org", "RAG_ARXIV_URL", 3.0)
     path = f"/api/query?id_list={','.join(wanted)}&max_results={len(wanted)}"
     body = web.get(service, path, accept="application/atom+xml", keep=True)
-    try:
-        entries = fromstring(body or b"").findall(f"{_ATOM}entry")
-    except (ParseError, DefusedXmlException, ValueError, LookupError) as error:
+    text = (body or b"").decode("utf-8", "replace")
+    found: defaultdict[str, list[Paper | Problem]] = defaultdict(list)
+    for item in papers_of_xml(_FEED, text, ENTRIES, _record):
+        found[item.file if isinstance(item, Problem) else item.source.rpartition(":")[0]].append(item)
+    broken = any(isinstance(problem, Problem) and problem.line for problem in found[_FEED])
+    if broken or "<feed" not in text:
         web.finished()
-        raise LoadError("arXiv sent something that is no feed.", hint="run it again later") from error
-    found = {}
-    for entry in entries:
-        if paper := arxiv_id(entry.findtext(f"{_ATOM}id")):
-            found[paper] = entry
-    for paper in wanted:
-        if paper in found:
-            yield from papers_from(_record(paper, found[paper]))
-        else:
-            yield Problem(f"arxiv:{paper}", None, "", "is not known to arXiv")
+        raise LoadError("arXiv sent something that is no feed.", hint="run it again later")
+    for name in (f"arxiv:{paper}" for paper in wanted):
+        yield from found.get(name) or [Problem(name, None, "", "is not known to arXiv")]
 
 
-def _record(paper: str, entry: Element) -> Record:
-    doi = entry.findtext(f"{_ARXIV}doi")
-    # A line that begins with white space begins a paragraph; other line ends are where arXiv wraps.
-    paragraphs = re.split(r"\n[ \t]+", (entry.findtext(f"{_ATOM}summary") or "").strip())
-    return Record(
-        file=f"arxiv:{paper}",
-        line=1,
-        id=paper_id(paper, doi),
-        title=entry.findtext(f"{_ATOM}title"),
-        abstract="\n".join(" ".join(paragraph.split()) for paragraph in paragraphs),
-        authors=[name for author in entry.iter(f"{_ATOM}author") if (name := author.findtext(f"{_ATOM}name"))],
-        year=(entry.findtext(f"{_ATOM}published") or "")[:4],
-        venue=entry.findtext(f"{_ARXIV}journal_ref") or "arXiv",
-        url=arxiv_page(paper),
-        doi=doi,
-        links=(("arxiv", arxiv_page(paper)),),
-    )
+def _record(_: str, __: int, entry: Element) -> Record | None:
+    """Under the name that it was asked for by; ``None`` for an entry that tells of an error."""
+    paper = arxiv_id(entry.findtext("id"))
+    return record_of_entry(f"arxiv:{paper}", 1, entry) if paper else None

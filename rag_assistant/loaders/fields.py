@@ -62,9 +62,9 @@ def clean(text: str) -> str:
 def papers_from(record: Record) -> Iterator[Paper | Problem]:
     """The paper of a record, after notes on what was left out of it; or the one problem for which it is skipped.
 
-    Only the abstract is required: what else can't be used is left out with a note. A title that is absent is made of
-    the abstract's first words, an id that is absent of the DOI or the content. Titles, names and venues are made one
-    line.
+    A title or an abstract is required: what else can't be used is left out with a note. A title that is absent is made
+    of the abstract's first words, an abstract that is absent is empty, an id that is absent is made of the DOI or the
+    content. Titles, names and venues are made one line.
     """
     notes: list[Problem] = []
     try:
@@ -84,23 +84,32 @@ def _paper(record: Record, notes: list[Problem]) -> Paper:
             notes.append(_problem(record, name, f"{error}{LEFT_OUT}", note=True))
             return None
 
-    abstract = _abstract(record.abstract)
     title = usable(_line, "title", record.title)
+    if title is None:
+        abstract = _abstract("abstract", record.abstract)
+        if abstract is None:
+            told = "is missing" if record.abstract is None else "is empty"
+            raise _FieldError("abstract", f"{told}, and there is no title either")
+    else:
+        abstract = usable(_abstract, "abstract", record.abstract) or ""
     doi = usable(_doi, "doi", record.doi)
     addresses = {name: usable(_address, name, value) for name, value in record.links}
     links = {name: address for name, address in addresses.items() if address is not None}
-    authors = usable(_names, "authors", record.authors) or []
+    given = usable(_names, "authors", record.authors) or []
+    authors = tuple(name for item in given if (name := usable(_name, "authors", item)))
+    year = usable(_year, "year", record.year)
     url = usable(_address, "url", record.url)
     if url is None and links:
         url = next((links[name] for name in _PREFERRED if name in links), next(iter(links.values())))
     if url is None and doi is not None:
         url = "https://doi.org/" + quote(doi, safe="/:;().-_")
+    told_apart = abstract or "\n".join((*authors, str(year)))
     return Paper(
-        id=usable(_id, "id", record.id) or derived_id(title or "", abstract, doi),
+        id=usable(_id, "id", record.id) or derived_id(title or "", told_apart, doi),
         title=title or derived_title(abstract),
         abstract=abstract,
-        authors=tuple(name for item in authors if (name := usable(_name, "authors", item))),
-        year=usable(_year, "year", record.year),
+        authors=authors,
+        year=year,
         venue=usable(_line, "venue", record.venue),
         url=url,
         doi=doi,
@@ -114,17 +123,18 @@ def _problem(record: Record, name: str, message: str, *, note: bool = False) -> 
     return Problem(record.file, record.lines.get(name, record.line), name, message, note)
 
 
-def _abstract(value: object) -> str:
+def _abstract(name: str, value: object) -> str | None:
+    """``None`` where it is absent or blank."""
     if value is None:
-        raise _FieldError("abstract", "is missing")
+        return None
     if not isinstance(value, str):
-        _wrong("abstract", "text", value)
+        _wrong(name, "text", value)
     text = clean(value)
-    if not any(character.isalnum() for character in text):
-        raise _FieldError("abstract", "has no words" if text else "is empty")
+    if text and not any(character.isalnum() for character in text):
+        raise _FieldError(name, "has no words")
     if len(text) > MAX_ABSTRACT:
-        raise _FieldError("abstract", f"has {len(text):,} characters; an abstract has at most {MAX_ABSTRACT:,}")
-    return text
+        raise _FieldError(name, f"has {len(text):,} characters; an abstract has at most {MAX_ABSTRACT:,}")
+    return text or None
 
 
 def _line(name: str, value: object) -> str | None:

@@ -10,7 +10,8 @@ from urllib.parse import quote
 
 from rag_assistant.errors import LoadError
 from rag_assistant.loaders.base import Problem
-from rag_assistant.loaders.fields import Record, papers_from
+from rag_assistant.loaders.dialects import foreign_record
+from rag_assistant.loaders.exports import papers_of_export
 from rag_assistant.types import Paper
 
 if TYPE_CHECKING:
@@ -44,7 +45,11 @@ def fetch_openreview(name: str, web: Web) -> Iterator[Paper | Problem]:
         message = f"OpenReview lists no paper of {venue}; ids of venues stand in the addresses of their pages"
         yield Problem(f"openreview:{name}", None, "", message)
     for number, note in enumerate(notes, 1):
-        yield from papers_from(_record(f"openreview:{name}", number, venue, note))
+        record = foreign_record(f"openreview:{name}", number, {"content": {}, **note})
+        if record is not None:
+            yield from papers_of_export(record)
+        else:
+            yield Problem(f"openreview:{name}", number, "", "is no paper: it has neither authors nor an abstract")
 
 
 def _listed(service: PaperService, venue: str, web: Web) -> list[dict[str, Any]]:
@@ -75,26 +80,3 @@ def _page(body: bytes | None) -> tuple[list[dict[str, Any]], int | None] | None:
     total = reply.get("count")
     notes = [note for note in reply["notes"] if isinstance(note, dict)]
     return notes, total if isinstance(total, int) else None
-
-
-def _record(file: str, number: int, venue: str, note: dict[str, Any]) -> Record:
-    content = note.get("content")
-    fields = {name: _value(value) for name, value in content.items()} if isinstance(content, dict) else {}
-    page = f"https://openreview.net/forum?id={note.get('forum') or note.get('id')}"
-    year = re.search(r"(?<!\d)(?:19|20)\d{2}(?!\d)", f"{venue} {fields.get('venue')}")
-    return Record(
-        file=file,
-        line=number,
-        id=f"openreview:{note.get('forum') or note.get('id')}",
-        title=fields.get("title"),
-        abstract=fields.get("abstract"),
-        authors=fields.get("authors"),
-        year=year and year[0],
-        venue=fields.get("venue"),
-        links=(("openreview", page),),
-    )
-
-
-def _value(field: Any) -> Any:
-    """The newer API wraps each value."""
-    return field.get("value") if isinstance(field, dict) else field

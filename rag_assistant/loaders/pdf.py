@@ -15,10 +15,10 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
-from rag_assistant.loaders.arxiv import arxiv_page, paper_id
-from rag_assistant.loaders.base import Problem, display
-from rag_assistant.loaders.fields import Record, papers_from
-from rag_assistant.loaders.identity import arxiv_id
+from rag_assistant.loaders.base import Form, Problem, display
+from rag_assistant.loaders.exports import papers_of_export
+from rag_assistant.loaders.fields import Record
+from rag_assistant.loaders.identity import arxiv_id, arxiv_page
 from rag_assistant.types import Paper
 
 _PAGES = 3
@@ -127,18 +127,16 @@ def _paper(
         if not found:
             what = "names several; none was taken" if name == "doi" and dois else "not found on its first page"
             yield Problem(file, number, name, what, note=True)
-    yield from papers_from(
+    yield from papers_of_export(
         Record(
             file=file,
             line=number,
-            id=paper_id(preprint, doi),
             title=title,
             abstract=abstract,
             authors=authors,
             year=f"20{preprint[:2]}" if preprint and preprint[0].isdigit() else None,
             doi=doi,
             url=arxiv_page(preprint) if preprint else None,
-            links=(("arxiv", arxiv_page(preprint)),) if preprint else (),
         )
     )
 
@@ -249,3 +247,6 @@ def _names(line: _PrintedLine, wide: str) -> list[str]:
     parts = [part for part in parts if part]
     whole = all(_NAME.fullmatch(part) and part[0].isupper() and part.split()[-1][0].isupper() for part in parts)
     return parts if whole else []
+
+
+PDF = Form(load_pdf, lambda head: head.startswith("%PDF"), ("pdf",))

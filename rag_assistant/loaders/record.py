@@ -23,7 +23,7 @@ from collections.abc import Iterator
 from difflib import get_close_matches
 from pathlib import Path
 
-from rag_assistant.loaders.base import Problem, display, read_text
+from rag_assistant.loaders.base import Problem, display, readable_text
 from rag_assistant.loaders.fields import Record, papers_from
 from rag_assistant.types import Paper
 
@@ -45,9 +45,8 @@ def load_record(path: Path) -> Iterator[Paper | Problem]:
     ``doi``, ``openreview``, ``proceedings`` and ``link: <name> <address>``; all may be left out. Everything below the
     header is the abstract. An unknown key or a line that is none is a problem, since it is most likely a slip.
     """
-    text, problems = read_text(path)
-    yield from problems
-    if any(not problem.note for problem in problems):
+    text = yield from readable_text(path)
+    if text is None:
         return
     file = display(path)
     try:

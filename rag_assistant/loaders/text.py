@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from rag_assistant.loaders.base import Problem, display, read_text
+from rag_assistant.loaders.base import Problem, display, readable_text
 from rag_assistant.loaders.fields import Record, papers_from
 from rag_assistant.types import Paper
 
@@ -24,9 +24,8 @@ def load_text(path: Path) -> Iterator[Paper | Problem]:
     note, wherever it stands. Titles are made of the first words, ids of the content, so that another order or another
     file gives the same ids. A file of tagged lines, as reference managers write, is refused as a whole.
     """
-    text, problems = read_text(path)
-    yield from problems
-    if any(not problem.note for problem in problems):
+    text = yield from readable_text(path)
+    if text is None:
         return
     file = display(path)
     blocks = list(_blocks(text))

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import os
-import socket
 import time
 from contextlib import suppress
 from dataclasses import dataclass
-from ipaddress import ip_address
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rag_assistant.errors import LoadError
 from rag_assistant.loaders.base import OnProgress
+from rag_assistant.loaders.hosts import public_targets
 from rag_assistant.pauses import duration, retry_after
 
 if TYPE_CHECKING:
@@ -169,10 +168,9 @@ def _check(address: httpx.URL, own: httpx.URL) -> None:
         return
     if address.scheme == "https":
         try:
-            found = {info[4][0] for info in socket.getaddrinfo(address.host, address.port or 443)}
+            if public_targets(address.host, address.port or 443):
+                return
         except OSError:  # a proxy may know it, and else the request tells
-            found = set()
-        if all(ip_address(str(one).partition("%")[0]).is_global for one in found):
             return
     raise LoadError(
         f"{address.scheme}://{address.netloc.decode()} is not asked: only public hosts are, over https.",

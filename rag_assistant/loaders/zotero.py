@@ -12,11 +12,10 @@ from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from rag_assistant.loaders.arxiv import arxiv_page, paper_id
 from rag_assistant.loaders.base import Problem, display
-from rag_assistant.loaders.fields import Record, papers_from
-from rag_assistant.loaders.identity import arxiv_id
-from rag_assistant.loaders.markup import plain
+from rag_assistant.loaders.exports import papers_of_export
+from rag_assistant.loaders.fields import Record
+from rag_assistant.loaders.identity import arxiv_id, arxiv_page
 from rag_assistant.types import Paper
 
 _VENUES = (
@@ -68,7 +67,7 @@ def load_zotero(path: Path) -> Iterator[Paper | Problem]:
         yield Problem(file, None, "", "is being written by Zotero all the time; try again when it is quiet")
         return
     for record in records:
-        for item in papers_from(record):
+        for item in papers_of_export(record):
             if isinstance(item, Problem):
                 item = replace(item, file=f"{file}: {str(record.title or record.line)[:_SHOWN]}", line=None)
             yield item
@@ -131,13 +130,11 @@ def _record(file: str, item: int, data: dict[str, str], authors: list[str]) -> R
     return Record(
         file=file,
         line=item,
-        id=paper_id(preprint, doi),
-        title=plain(data.get("title", "")),
+        title=data.get("title"),
         abstract=data.get("abstractNote"),
         authors=authors,
         year=year and year[0],
         venue=next((data[name] for name in _VENUES if data.get(name)), None),
-        url=data.get("url"),
+        url=[data.get("url"), arxiv_page(preprint) if preprint else None],
         doi=doi,
-        links=(("arxiv", arxiv_page(preprint)),) if preprint else (),
     )

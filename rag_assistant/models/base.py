@@ -1,4 +1,4 @@
-"""What is asked of a language model: one request, and what comes of its reply as it comes."""
+"""The interface to a language model: one request, and its reply as it arrives."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rag_assistant.types import Usage
 
 RETRIES = 2
 CHARACTERS_A_TOKEN = 8
-"""More than any text has on average: tokens are the server's unit and can't be counted here."""
+"""More than any text has on average: only the server can count its tokens."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,8 +22,8 @@ class Options:
         max_tokens: At most this many are written, reasoning included.
         temperature: ``None`` leaves it to the server.
         timeout: Seconds to wait for the next piece.
-        retries: How often a call that was refused for now is repeated, after the time in ``Retry-After`` or a growing
-            pause.
+        retries: How often a call that was refused for now is repeated, after the time in ``Retry-After`` or after
+            growing pauses.
         context_tokens: How many tokens prompt and answer may have together; ``None`` asks the server.
     """
 
@@ -35,7 +35,7 @@ class Options:
 
     @classmethod
     def of(cls, settings: Settings, *, temperature: float | None = 0.0) -> Options:
-        """As the settings say; ``temperature`` where they say nothing."""
+        """The options in the settings; ``temperature`` is used if they name none."""
         return cls(
             max_tokens=settings.max_tokens,
             temperature=temperature if settings.temperature is None else settings.temperature,
@@ -46,14 +46,14 @@ class Options:
 
 @dataclass(frozen=True, slots=True)
 class Delta:
-    """What has come of a reply since the last one.
+    """What has arrived of a reply since the last delta.
 
     Attributes:
         text: The next piece; may be empty.
         finish: Why the reply ended: ``stop``, ``length``, ``content_filter``; empty while it goes on.
-        usage: Where the provider reports it.
-        thought: The next piece of its reasoning, where that comes apart from the text.
-        refusal: The next piece of what the model says instead of an answer, where its provider tells that apart.
+        usage: If the provider reports it.
+        thought: The next piece of its reasoning, if that is sent separately from the text.
+        refusal: The next piece of what the model says instead of an answer, if its provider marks that as a refusal.
     """
 
     text: str = ""
@@ -77,8 +77,8 @@ class Request:
         return [{"role": "system", "content": self.system}, {"role": "user", "content": self.user}]
 
     def within(self, delta: Delta, characters: int) -> Delta:
-        """The delta after so many characters: itself, or a copy cut to the length that a reply of ``max_tokens`` can
-        have, as a server may not keep to it."""
+        """The delta that comes after so many characters, cut to the length that a reply of ``max_tokens`` can have: a
+        server may not keep to it."""
         left = CHARACTERS_A_TOKEN * self.max_tokens - characters - len(delta.thought) - len(delta.refusal)
         return delta if len(delta.text) <= left else replace(delta, text=delta.text[: max(0, left)])
 
@@ -91,7 +91,7 @@ class ChatModel(Protocol):
         name: What a user calls the provider, e.g. ``openai-like``.
         model: What a user calls the model.
         server: Who answers, for messages to people.
-        options: How it is called.
+        options: How the model is called.
     """
 
     name: str
@@ -100,7 +100,7 @@ class ChatModel(Protocol):
     options: Options
 
     def deltas(self, request: Request) -> Iterator[Delta]:
-        """The reply as it comes, in one try; closing the generator ends the request.
+        """The reply as it arrives, in one try; closing the generator ends the request.
 
         Raises:
             BackendError: The model failed; ``retry_after`` says whether another try may succeed.
@@ -110,4 +110,4 @@ class ChatModel(Protocol):
         """The same, without blocking the event loop; an async generator."""
 
     def context_window(self) -> int | None:
-        """How many tokens the model takes, prompt and answer together, where that is known."""
+        """How many tokens the model takes, prompt and answer together, if that is known."""

@@ -1,7 +1,7 @@
-"""What models may cost, looked at before each call: the answer's own limit and that of the whole session.
+"""What models may cost, checked before each call: one limit for each answer and one for the whole session.
 
-A call is taken to need what it may need at most: its prompt, by a careful estimate, and all the tokens that it may
-write. What the provider reports afterwards replaces that.
+A call is assumed to use as much as it may: its prompt, by a careful estimate, and all the tokens that it may write.
+What the provider reports afterwards replaces that.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ class _Amount:
 
 
 class Budget:
-    """One session's limits and what was spent of them; may be used from several threads at once.
+    """One session's limits and what it has spent; may be used from several threads at once.
 
     Raises:
-        SettingsError: A limit in dollars is set and a price isn't.
+        SettingsError: A limit in dollars is set, but a price isn't.
     """
 
     def __init__(self, settings: BudgetSettings) -> None:
@@ -43,11 +43,11 @@ class Budget:
             )
 
     def answer(self) -> BudgetLedger:
-        """What one answer spends from."""
+        """The ledger of one answer."""
         return BudgetLedger(self, "this answer")
 
     def all_of(self, what: str) -> BudgetLedger:
-        """What a number of calls that belong together spend from; ``what`` is their name in errors."""
+        """One ledger for several calls that belong together; ``what`` names them in errors."""
         return BudgetLedger(self, what)
 
     def _amount(self, sent: int, written: int) -> _Amount:
@@ -76,7 +76,7 @@ class Budget:
 
 
 class BudgetLedger:
-    """What one answer has spent: :meth:`before` each call, :meth:`after` what is reported of it."""
+    """What one answer has spent: call :meth:`before` each call, and :meth:`after` with the usage reported for it."""
 
     def __init__(self, budget: Budget, what: str) -> None:
         self._budget = budget
@@ -85,11 +85,11 @@ class BudgetLedger:
         self._open: tuple[int, int] | None = None
 
     def before(self, sent: int, written: int) -> None:
-        """Sets aside what a call may need. Of an earlier call that reported nothing, all that it might need is spent.
+        """Reserves what a call may need. An earlier call that reported no usage counts as having used all it might.
 
         Args:
             sent: Tokens of the prompt, estimated.
-            written: How many it may write.
+            written: How many tokens the call may write.
 
         Raises:
             BudgetExceeded: That is more than is left; the call must not be made.
@@ -101,7 +101,7 @@ class BudgetLedger:
         self._open = (sent, written)
 
     def after(self, usage: Usage) -> Usage:
-        """The usage with its cost, where prices are set; what the provider doesn't report is taken as estimated."""
+        """The usage with its cost, if prices are set; estimates fill in for what the provider doesn't report."""
         sent, written = self._open or (0, 0)
         self._open = None
         used = self._budget._amount(
@@ -115,8 +115,8 @@ class BudgetLedger:
         return usage if None in self._budget._prices else replace(usage, cost=used.cost)
 
     @property
-    def told(self) -> str:
-        """What was spent, for people; in dollars where these are known."""
+    def summary(self) -> str:
+        """What was spent, for people; in dollars if the cost is known."""
         cost = self._spent.cost
         return f"{self._spent.tokens:,} tokens" + (f", ${cost:.4f}" if cost or None not in self._budget._prices else "")
 

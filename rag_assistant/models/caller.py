@@ -1,4 +1,4 @@
-"""The one place where a model is called, whatever for: retries, pauses, budgets, and the size of its context."""
+"""The one place where models are called, for whatever purpose: retries, pauses, budgets, and the context size."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from rag_assistant.prompts import Rendered
 from rag_assistant.types import Usage
 
 LONGEST_WAIT = 60.0
-"""A server that asks for a longer pause than this is not waited for."""
+"""The longest pause, in seconds, that a server is granted."""
 _FIRST_PAUSE = 0.5
 _ANSWER_SHARE = 4
 """The answer gets at most this part of a context: a quarter."""
 
 
 class Caller:
-    """Calls one model; may be used from several threads at once. Calls that fail for now hold back each other."""
+    """Calls one model; may be used from several threads at once. A call refused for now holds back all others."""
 
     def __init__(self, model: ChatModel) -> None:
         self.model = model
@@ -34,29 +34,29 @@ class Caller:
         self._learned: int | None = None
 
     def context(self) -> int | None:
-        """How many tokens prompt and answer may have together: the setting, else what the server tells; in any case
-        no more than its refusals taught. ``None`` where nothing is known."""
+        """How many tokens prompt and answer may have together: the setting, else what the server says; never more than
+        its refusals have shown. ``None`` if nothing is known."""
         known = self.model.options.context_tokens or self.model.context_window()
         return min((limit for limit in (known, self._learned) if limit is not None), default=None)
 
     def answer_tokens(self, limit: int | None) -> int:
-        """How many tokens may be written where prompt and answer have ``limit`` together."""
+        """How many tokens may be written if prompt and answer have ``limit`` together."""
         most = self.model.options.max_tokens
         return most if limit is None else min(most, limit // _ANSWER_SHARE)
 
     def prepared(
         self, prompt: Rendered, reply: ModelReply, ledger: BudgetLedger | None = None, *, max_tokens: int | None = None
     ) -> ModelCall:
-        """A call that may be made: what it may take is set aside.
+        """A call ready to be made, with what it may cost reserved.
 
         Args:
             prompt: What is sent.
-            reply: Reads what comes.
-            ledger: What it is paid from.
+            reply: Reads what arrives.
+            ledger: Pays for the call.
             max_tokens: How many tokens may be written; by default as many as an answer may have.
 
         Raises:
-            BudgetExceeded: It may take more than is left.
+            BudgetExceeded: The call may cost more than is left.
         """
         written = self.answer_tokens(self.context()) if max_tokens is None else max_tokens
         if ledger is not None:
@@ -69,9 +69,9 @@ class Caller:
         return Request(call.prompt.system, call.prompt.user, most)
 
     def again(self, error: BackendError, call: ModelCall, attempt: int) -> bool:
-        """Whether a call is to be repeated, after what is left of the pause."""
+        """Whether a call is to be repeated, once the pause is over."""
         if isinstance(error, BackendContextTooLong):
-            # The limit is below what was sent, whatever the server calls it: tokens are an estimate here.
+            # Whatever limit the server names, this was too much: tokens are only estimated here.
             below = int((0.8 if error.limit else 0.6) * (call.prompt.tokens + self.answer_tokens(self.context())))
             self._learned = min(error.limit or below, below)
             return False
@@ -85,9 +85,9 @@ class Caller:
         return True
 
     def waits(self) -> Iterator[tuple[float, Waiting]]:
-        """Pauses to be made before a call, each with what to say of it."""
+        """Pauses to be made before a call, each with a piece that says why."""
         while left := self._pause.left():  # another call may have made it longer
-            yield left, Waiting(self._pause.told(left))
+            yield left, Waiting(self._pause.reason(left))
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,11 +95,11 @@ class ModelCall:
     """One call of a model; :meth:`pieces` makes it.
 
     Attributes:
-        caller: Whom it calls.
+        caller: Calls the model.
         prompt: What is sent.
-        reply: Reads what comes, and keeps what was made of it.
-        ledger: What it is paid from.
-        max_tokens: How many may be written, where that isn't the caller's affair.
+        reply: Reads what arrives, and keeps the result.
+        ledger: Pays for the call.
+        max_tokens: How many tokens may be written; ``None`` leaves that to the caller.
     """
 
     caller: Caller
@@ -109,10 +109,10 @@ class ModelCall:
     max_tokens: int | None = None
 
     def pieces(self) -> Iterator[Piece]:
-        """Makes the call, again where that is refused for now, and yields what the reply is read as, and its usage.
+        """Makes the call, repeats it if it is refused for now, and yields the pieces of the reply and its usage.
 
         Raises:
-            BackendError: The model failed, maybe after pieces that are whole.
+            BackendError: The model failed, perhaps after complete pieces.
         """
         attempt, reply = 0, self.reply
         while True:
@@ -126,7 +126,7 @@ class ModelCall:
                 with closing(self.caller.model.deltas(request)) as deltas:  # type: ignore[type-var]
                     for delta in deltas:
                         kept = request.within(delta, reply.characters)
-                        yield from self._settled(reply.add(kept))
+                        yield from self._accounted(reply.add(kept))
                         if kept is not delta:
                             reply.cut()
                             break
@@ -140,7 +140,7 @@ class ModelCall:
         yield from self._finished()
 
     async def apieces(self) -> AsyncGenerator[Piece]:
-        """The same, without blocking the event loop; closing it ends the request."""
+        """The same without blocking the event loop; closing it ends the request."""
         attempt, reply = 0, self.reply
         while True:
             for left, waiting in self.caller.waits():
@@ -153,7 +153,7 @@ class ModelCall:
                 async with aclosing(self.caller.model.adeltas(request)) as deltas:  # type: ignore[type-var]
                     async for delta in deltas:
                         kept = request.within(delta, reply.characters)
-                        for piece in self._settled(reply.add(kept)):
+                        for piece in self._accounted(reply.add(kept)):
                             yield piece
                         if kept is not delta:
                             reply.cut()
@@ -171,15 +171,15 @@ class ModelCall:
 
     def _finished(self) -> Iterator[Piece]:
         try:
-            yield from self._settled(self.reply.finish())
+            yield from self._accounted(self.reply.finish())
         except BackendError:
             self._give_back()
             raise
 
     def _failed(self, error: BackendError) -> Iterator[Piece]:
-        """What is whole of it, and the error."""
+        """The complete pieces, then the error."""
         try:
-            yield from self._settled(self.reply.broken(error))
+            yield from self._accounted(self.reply.broken(error))
         except BackendError:
             self._give_back()
             raise
@@ -189,13 +189,13 @@ class ModelCall:
         if self.ledger is not None and not self.reply.begun:
             self.ledger.after(Usage(0, 0))
 
-    def _settled(self, pieces: Iterator[Piece]) -> Iterator[Piece]:
+    def _accounted(self, pieces: Iterator[Piece]) -> Iterator[Piece]:
         for piece in pieces:
             yield self.ledger.after(piece) if isinstance(piece, Usage) and self.ledger is not None else piece
 
 
 class Pause:
-    """A time in which no call is made: what a server asks for after one call too many holds back all of them."""
+    """A time in which no call is made: a server that had one call too many is left alone by all of them."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -203,14 +203,14 @@ class Pause:
         self._why = ""
 
     def hold(self, seconds: float, why: str) -> None:
-        """Lets nobody call before these seconds are over; ``why`` is said before their number."""
+        """Lets nobody call before these seconds are over; :meth:`reason` puts ``why`` before their number."""
         until = time.monotonic() + seconds
         with self._lock:
             if until > self._until:
                 self._until, self._why = until, why
 
-    def told(self, left: float) -> str:
-        """Why there are so many seconds left of it."""
+    def reason(self, left: float) -> str:
+        """Why nobody calls, and how many seconds are left."""
         return f"{self._why} {math.ceil(left) if left > 0.95 else f'{left:.1f}'} s"
 
     def left(self) -> float:

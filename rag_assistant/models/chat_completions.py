@@ -1,6 +1,6 @@
-"""Models behind OpenAI's Chat Completions. Subclasses say how their clients are made.
+"""Models behind OpenAI's Chat Completions API. Subclasses say how their clients are made.
 
-The SDK sends; what comes back is read here: the SDK loses an answer to the first event that is not as it should be.
+The SDK sends the request; the reply is read here, since the SDK drops a whole answer at the first malformed event.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 from rag_assistant.models.base import Delta, Options, Request
-from rag_assistant.models.chat_errors import by_words, not_a_stream, not_json, out_of_time, typed_errors
+from rag_assistant.models.chat_errors import error_by_words, not_a_stream, not_json, out_of_time, typed_errors
 from rag_assistant.models.events import (
     MOST_BYTES,
     EventReader,
     failure_in,
     finish_of,
-    said_in,
+    message_in,
     text_of,
     thought_of,
     usage_of,
@@ -39,12 +39,12 @@ _LEFT_OUT = {
     "system": re.compile(r"\bsystem\b.*\brole|\brole.*\bsystem\b", re.DOTALL),
     "stream": re.compile(r"\bstream(?:ing)?\b"),
 }
-"""What a request does without where the server refuses it, and how refusals name that."""
+"""Parameters that a request can do without if the server refuses them, and how refusals name them."""
 _UNWANTED = (400, 405, 406, 415, 422, 501)
 
 
 _FETCH_SECONDS = 5.0
-"""At most, and a quarter of what the answer's words may take: it is not what was asked for."""
+"""At most, and no more than a quarter of the answer's own timeout: this is not what the user waits for."""
 
 
 class ChatCompletions(ABC):
@@ -63,7 +63,7 @@ class ChatCompletions(ABC):
         self.options = options
 
     def context_window(self) -> int | None:
-        """How many tokens the model takes, where its server tells."""
+        """How many tokens the model takes, if its server says so."""
         return None
 
     @abstractmethod
@@ -75,11 +75,11 @@ class ChatCompletions(ABC):
         """The same, for async."""
 
     def endpoint(self, client: Any) -> Any:
-        """What of a client makes the call."""
+        """The part of a client that makes the call."""
         return client.chat.completions
 
     def deltas(self, request: Request) -> Iterator[Delta]:
-        """One call, again without what the server won't have."""
+        """One call, repeated without the parameters that the server refuses."""
         import httpx
         import openai
 
@@ -132,7 +132,7 @@ class ChatCompletions(ABC):
                         yield delta
 
     def fetch(self, address: str) -> object:
-        """What stands at an address of the server, as JSON, in a few seconds. The model isn't asked anything.
+        """The JSON at an address of the server, within a few seconds. The model isn't called.
 
         Raises:
             BackendError: The server isn't there, refuses the key, or has no JSON at this address.
@@ -155,7 +155,7 @@ class ChatCompletions(ABC):
             messages = [{"role": "user", "content": f"{request.system}\n\n{request.user}"}]
         parameters: dict[str, Any] = {"model": self.model, "messages": messages, "stream": True}
         if "stream" in self._without:
-            parameters["extra_body"] = {"stream": False}  # for the SDK it remains one
+            parameters["extra_body"] = {"stream": False}  # the SDK still sees a stream
         elif "stream_options" not in self._without:
             parameters["stream_options"] = {"include_usage": True}
         for length in (self.length_parameter, *_LENGTHS):
@@ -165,57 +165,57 @@ class ChatCompletions(ABC):
         return parameters | self.temperature()
 
     def temperature(self) -> dict[str, float]:
-        """The temperature, if any is sent. One that the user chose is sent even where the server refuses it, so that
-        they are told."""
+        """The temperature, if one is sent. One that the user chose is sent even if the server refuses it, so that the
+        user learns of the refusal."""
         chosen = self.options.temperature
         return {} if chosen is None or (chosen == 0 and "temperature" in self._without) else {"temperature": chosen}
 
     def replies(self) -> ChatEvents | ResponseEvents:
-        """What reads the events of one reply."""
+        """The reader of one reply's events."""
         return ChatEvents()
 
     def timeout(self) -> httpx.Timeout:
-        """How long a client waits. It is given to the SDK: a timeout of its HTTP client that is httpx's own default
-        counts as none there."""
+        """How long a client waits. It is given to the SDK itself, which ignores a timeout of its HTTP client that
+        equals httpx's default."""
         import httpx
 
         return httpx.Timeout(self.options.timeout, connect=min(10.0, self.options.timeout))
 
     def failures(self) -> AbstractContextManager[None]:
-        """Makes this package's errors of those of a call."""
+        """Turns a call's errors into this package's."""
         return typed_errors(self.server, self.model, self.key_variable, self.key)
 
     @property
     def key(self) -> str:
-        """The key; empty where there is none."""
+        """The key; empty if there is none."""
         return "" if self._key is None else self._key.get_secret_value()
 
     def _does_without(self, error: openai.APIStatusError, request: Request, sent: dict[str, Any]) -> bool:
-        """Whether there is a request without what the server refused; that is left out of later ones too."""
-        words = f"{said_in(error.response.text)} {error.param or ''}".lower()
-        if by_words(words, self.server) is None:
-            # 500 is llama.cpp's where a template raises; of anything else it may be a fault that passes.
+        """Whether the request can do without what the server refused, which later requests then leave out too."""
+        words = f"{message_in(error.response.text)} {error.param or ''}".lower()
+        if error_by_words(words, self.server) is None:
+            # llama.cpp sends 500 if a template raises; from others it may be a passing fault.
             names = _LEFT_OUT if error.status_code in _UNWANTED else ("system",) if error.status_code == 500 else ()
             for name in names:
                 if _LEFT_OUT[name].search(words):
                     before, self._without = self._without, self._without | {name}
                     if self.parameters(request) != sent:
                         return True
-                    self._without = before  # it was named for another reason, such as to be sent instead
+                    self._without = before  # named for another reason, e.g. as what to send instead
         return False
 
 
 class ChatEvents:
-    """Makes deltas of the events of a reply."""
+    """Turns the events of a reply into deltas."""
 
     def __init__(self) -> None:
         self._streams = False
 
     def delta(self, event: dict[str, Any]) -> Delta:
-        """What an event brings.
+        """The delta in an event.
 
         Raises:
-            Failed: It says that the answer failed.
+            Failed: The event says that the answer failed.
         """
         if failure := failure_in(event):
             raise failure
@@ -226,19 +226,19 @@ class ChatEvents:
         )
         if choice.get("error") and (failure := failure_in(choice)):
             raise failure
-        told = choice.get("delta")
-        if told is None and not self._streams:  # a whole reply; behind a stream it repeats that
-            told = choice.get("message") or choice.get("text")
-        text = text_of(told)
+        content = choice.get("delta")
+        if content is None and not self._streams:  # a whole reply; after a stream it only repeats it
+            content = choice.get("message") or choice.get("text")
+        text = text_of(content)
         self._streams = self._streams or bool(text and choice.get("delta"))
-        content = told.get("content") if isinstance(told, dict) else None
-        parts = (told, *(content if isinstance(content, list) else ()))
+        inner = content.get("content") if isinstance(content, dict) else None
+        parts = (content, *(inner if isinstance(inner, list) else ()))
         refusal = "".join(text_of(part.get("refusal")) for part in parts if isinstance(part, dict))
-        return Delta(text, finish_of(choice.get("finish_reason")), usage, thought_of(told), refusal)
+        return Delta(text, finish_of(choice.get("finish_reason")), usage, thought_of(content), refusal)
 
 
 class _Incoming:
-    """A reply on its way: bytes in, deltas out.
+    """A reply being received: bytes in, deltas out.
 
     Attributes:
         over: Whether the server said that this was all.
@@ -254,12 +254,12 @@ class _Incoming:
         self.over = False
 
     def add(self, data: bytes) -> Iterator[Delta]:
-        """Takes the next bytes in.
+        """Adds the next bytes.
 
         Raises:
-            BackendTimeout: No words have come for too long, whatever else did.
+            BackendTimeout: No words have arrived for too long, whatever else did.
             BackendProtocolError: Something in the middle can't be read.
-            Failed: The server says so.
+            Failed: The server says that it failed.
         """
         heard = False
         for delta in self._deltas(self._events.add(data)):
@@ -276,14 +276,14 @@ class _Incoming:
             raise not_a_stream(self._server, f"more than {MOST_BYTES // 2**20} MB without an end")
 
     def rest(self, cut: Exception | None) -> Iterator[Delta]:
-        """What is left when the connection has ended; ``cut`` is how, if not as it should.
+        """What is left when the connection has ended; ``cut`` is the error that ended it, if any.
 
         Raises:
-            BackendProtocolError: There was no event in all that came.
+            BackendProtocolError: No event arrived at all.
         """
         yield from self._deltas(event for event in self._events.end() if event is not None)
         whole = cut is None and not (self._events.framed or self._events.unread)  # a document, or lines of JSON
-        if self._read and (self._counted or whole):  # counts come last
+        if self._read and (self._counted or whole):  # token counts come last
             yield from self._end()
         if cut is not None:
             raise cut
@@ -306,4 +306,4 @@ class _Incoming:
                 self._counted = self._counted or (delta.usage is not None and not event.get("choices"))
                 yield delta
             elif self._begun and not self._finished:
-                raise not_json(self._server)  # what goes on behind a gap may say something else
+                raise not_json(self._server)  # after a gap the text may mean something else

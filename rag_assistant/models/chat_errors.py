@@ -1,4 +1,4 @@
-"""From what the OpenAI SDK and HTTP raise to this package's errors: one sentence each, and what mends it."""
+"""Turns what the OpenAI SDK and HTTP raise into this package's errors: one sentence each, and what mends it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from rag_assistant.errors import (
     BackendUnreachable,
 )
 from rag_assistant.escapes import without_escapes
-from rag_assistant.models.events import Failed, said_in
+from rag_assistant.models.events import Failed, message_in
 from rag_assistant.pauses import duration, retry_after
 
 _TOO_LONG = ("context_length", "context length", "context size", "context window", "maximum context", "too many tokens")
@@ -30,12 +30,12 @@ _LIMIT = re.compile(
     r"(?:context (?:length|size|window)(?: is| of)?|\bn_ctx\b[\"']?\s*[:=]|max_model_len\D{0,20})\s*\(?(\d{3,8})"
 )
 _ADDRESS = re.compile(r"(https?://)(?:[^\s/?@]*@)?([^\s?'\"]*)(?:\?[^\s'\"]*)?")
-"""With a user or a query, which may be a key."""
+"""An address with a user or a query, either of which may be a key."""
 _MAX_DETAIL = 200
 _SHORTEST_KEY = 8
-"""What is shorter stands where no key is needed ("none"), and hides words in what a server says."""
+"""A shorter one is a filler where no key is needed ("none"); hiding it would hide ordinary words of the server's."""
 _END = 4
-"""So many characters of a key, at its beginning or end, tell it."""
+"""This many characters at the beginning or end of a key give it away."""
 _WORD = re.compile(r"[^\s\"'`,;:()\[\]{}]+")
 
 
@@ -47,7 +47,7 @@ def typed_errors(server: str, model: str, key_variable: str, key: str = "") -> I
         server: What a user knows it by, for the sentence.
         model: The model asked for.
         key_variable: The environment variable that holds its key.
-        key: The key, which is shown to nobody though the server may repeat it.
+        key: The key, which is never shown, though the server may repeat it.
     """
     import httpx
     import openai
@@ -64,7 +64,9 @@ def typed_errors(server: str, model: str, key_variable: str, key: str = "") -> I
         ) from error
     except openai.APIStatusError as error:
         said = error.response.text
-        refusal = _ServerRefusal(error.status_code, _hidden(key, said_in(said)), said.lower(), error.response.headers)
+        refusal = _ServerRefusal(
+            error.status_code, _hidden(key, message_in(said)), said.lower(), error.response.headers
+        )
         raise _refused(refusal, server, model, key_variable) from error
     except Failed as error:
         reason = _hidden(key, error.reason)
@@ -75,7 +77,7 @@ def typed_errors(server: str, model: str, key_variable: str, key: str = "") -> I
     except openai.APIError as error:
         raise broken_off(server, _hidden(key, str(error.message)), error.code or "") from error
     except httpx.HTTPStatusError as error:
-        raise foreign(error, server, model, key_variable, key) from error
+        raise provider_error(error, server, model, key_variable, key) from error
     except httpx.TimeoutException as error:
         raise out_of_time(server) from error
     except httpx.HTTPError as error:
@@ -85,35 +87,36 @@ def typed_errors(server: str, model: str, key_variable: str, key: str = "") -> I
 
 
 def out_of_time(server: str) -> BackendError:
-    """Nothing came for longer than is waited."""
+    """Nothing arrived within the timeout."""
     return BackendTimeout(f"{server} didn't answer in time.", hint="ask again, or choose a smaller model")
 
 
-def foreign(error: Exception, server: str, model: str, key_variable: str, key: str = "") -> BackendError:
-    """From what any provider's own package raises: by its status code, else by its name and its words. The key is shown
-    to nobody, nor is what of an address may hold it."""
+def provider_error(error: Exception, server: str, model: str, key_variable: str, key: str = "") -> BackendError:
+    """The error for what any provider's own package raises: by its status code, else by its name and its words. The key
+    is never shown, nor are the parts of an address that may hold it."""
     response = getattr(error, "response", None)
     codes = (getattr(error, "status_code", None), getattr(error, "code", None), getattr(response, "status_code", None))
-    told = _hidden(key, _ADDRESS.sub(r"\1\2", str(error)))
+    server_message = _hidden(key, _ADDRESS.sub(r"\1\2", str(error)))
     for code in codes:
         if isinstance(code, int) and 400 <= code < 600:
             headers = getattr(response, "headers", None)
             body = str(getattr(response, "text", ""))
-            refusal = _ServerRefusal(code, _hidden(key, said_in(body)) or told, f"{told} {body}".lower(), headers or {})
+            message = _hidden(key, message_in(body)) or server_message
+            refusal = _ServerRefusal(code, message, f"{server_message} {body}".lower(), headers or {})
             return _refused(refusal, server, model, key_variable)
     kind = type(error).__name__
     if re.search(r"auth|permission|credential", kind, re.IGNORECASE):
-        return _refused(_ServerRefusal(401, told, "", {}), server, model, key_variable)
+        return _refused(_ServerRefusal(401, server_message, "", {}), server, model, key_variable)
     if "timeout" in kind.lower():
         return out_of_time(server)
-    return by_words(told.lower(), server) or BackendError(
-        _told(f"{server} failed: {kind}", told), hint="check its model, its key and the network"
+    return error_by_words(server_message.lower(), server) or BackendError(
+        _with_reason(f"{server} failed: {kind}", server_message), hint="check its model, its key and the network"
     )
 
 
 @dataclass(frozen=True, slots=True)
 class _ServerRefusal:
-    """A refusal over HTTP: what it says to people, and all of its words in lower case."""
+    """A refusal over HTTP: its message to people, and all of its words in lower case."""
 
     code: int
     message: str
@@ -126,44 +129,44 @@ def _refused(refusal: _ServerRefusal, server: str, model: str, key_variable: str
     wait = retry_after(refusal.headers)
     if code in (401, 403):
         return BackendAuthError(
-            _told(f"{server} refused the key ({code})", refusal.message),
+            _with_reason(f"{server} refused the key ({code})", refusal.message),
             hint=f"set {key_variable} to a key that is valid",
         )
     if code == 404:
         return BackendNotFound(
-            _told(f"{server} has no model {model!r}, or nothing at this address (404)", refusal.message),
+            _with_reason(f"{server} has no model {model!r}, or nothing at this address (404)", refusal.message),
             hint="check RAG_MODEL and RAG_BASE_URL; most addresses end in /v1",
         )
     if code == 429 and "insufficient_quota" in refusal.words:
         return BackendRateLimited(
-            _told(f"The quota at {server} is used up (429)", refusal.message),
+            _with_reason(f"The quota at {server} is used up (429)", refusal.message),
             hint="raise it, or use --backend extractive",
         )
     if code == 429:
         return BackendRateLimited(
-            _told(f"{server} takes no more requests for now (429)", refusal.message),
+            _with_reason(f"{server} takes no more requests for now (429)", refusal.message),
             hint=f"ask again in {duration(wait)}, or use --backend extractive",
             retry_after=wait,
         )
     if code in (408, 504):
         return out_of_time(server)
-    known = by_words(refusal.words, server) if code in (400, 413, 422, 500) else None
+    known = error_by_words(refusal.words, server) if code in (400, 413, 422, 500) else None
     if known is not None:
         return known
     if code >= 500:
         return BackendUnreachable(
-            _told(f"{server} has a fault ({code})", refusal.message),
+            _with_reason(f"{server} has a fault ({code})", refusal.message),
             hint=f"ask again in {duration(wait)}, or look at its log",
             retry_after=wait,
         )
     return BackendProtocolError(
-        _told(f"{server} refused the request ({code})", refusal.message),
+        _with_reason(f"{server} refused the request ({code})", refusal.message),
         hint="change the setting it names, or check RAG_MODEL and RAG_BASE_URL",
     )
 
 
-def by_words(words: str, server: str) -> BackendError | None:
-    """What a failure is by the words that tell of it; ``None`` where they name none that is known."""
+def error_by_words(words: str, server: str) -> BackendError | None:
+    """The failure that these words describe; ``None`` if it is none of the known ones."""
     if any(sign in words for sign in _TOO_LONG):
         return BackendContextTooLong(
             f"The question and the abstracts are too long for the model at {server}.",
@@ -176,14 +179,14 @@ def by_words(words: str, server: str) -> BackendError | None:
 
 
 def broken_off(server: str, message: str, code: str = "") -> BackendError:
-    """The provider says in its reply that the answer failed."""
-    return by_words(f"{message} {code}".lower(), server) or BackendInterrupted(
-        _told(f"{server} broke off its answer", message), hint="ask again, or look at its log"
+    """The provider said in its reply that the answer failed."""
+    return error_by_words(f"{message} {code}".lower(), server) or BackendInterrupted(
+        _with_reason(f"{server} broke off its answer", message), hint="ask again, or look at its log"
     )
 
 
 def no_room(server: str, limit: int) -> BackendError:
-    """Nothing can be asked of so small a context."""
+    """The context is too small to ask anything."""
     return BackendContextTooLong(
         f"A context of {limit:,} tokens at {server} doesn't hold the question and one sentence.",
         hint="start the server with a longer context, or correct context_tokens (RAG_CONTEXT_TOKENS)",
@@ -192,14 +195,14 @@ def no_room(server: str, limit: int) -> BackendError:
 
 def filtered(server: str, refusal: str = "") -> BackendError:
     """The provider's content filter stopped the answer, or the model refused in these words."""
-    told = _told(f"The model at {server} refused to answer", refusal) if refusal.strip() else ""
+    server_message = _with_reason(f"The model at {server} refused to answer", refusal) if refusal.strip() else ""
     return BackendFiltered(
-        told or f"The content filter of {server} stopped the answer.", hint="word the question in another way"
+        server_message or f"The content filter of {server} stopped the answer.", hint="word the question in another way"
     )
 
 
 def empty(server: str, *, truncated: bool, reasoned: bool) -> BackendError:
-    """Nothing came but white space or reasoning."""
+    """Nothing arrived but white space or reasoning."""
     cure = "raise max_tokens (RAG_MAX_TOKENS): it was used up before a whole sentence" if truncated else "ask again"
     came = "its reasoning and an empty answer" if reasoned else "an empty answer"
     return BackendProtocolError(f"{server} sent {came}.", hint=f"{cure}, or choose another model")
@@ -211,7 +214,7 @@ def interrupted(server: str) -> BackendError:
 
 
 def not_a_stream(server: str, kind: str) -> BackendError:
-    """A reply of another kind than a stream of events."""
+    """The reply is no stream of events."""
     return BackendProtocolError(
         f"{server} sent {kind} where the protocol wants a stream of events.",
         hint="check that base_url is an OpenAI-compatible address; most end in /v1",
@@ -219,14 +222,14 @@ def not_a_stream(server: str, kind: str) -> BackendError:
 
 
 def not_json(server: str) -> BackendError:
-    """A reply, or a part of one, that can't be read."""
+    """The reply, or a part of it, can't be read."""
     return BackendProtocolError(
         f"{server} sent something that is not JSON.", hint="check that base_url is an OpenAI-compatible address"
     )
 
 
 def _hidden(key: str, text: str) -> str:
-    """Without the key, also where a server repeats its beginning or its end."""
+    """The text without the key, even if a server repeats only its beginning or end."""
     if len(key) < _SHORTEST_KEY:
         return text
 
@@ -238,8 +241,8 @@ def _hidden(key: str, text: str) -> str:
     return _WORD.sub(hidden, text.replace(key, "(the key)"))
 
 
-def _told(what: str, reason: str) -> str:
-    """A sentence with the server's reason, of which nothing acts on a terminal."""
+def _with_reason(what: str, reason: str) -> str:
+    """A sentence with the server's reason, free of anything that a terminal would act on."""
     words = " ".join("".join(c if c.isprintable() else " " for c in without_escapes(reason)).split())[
         :_MAX_DETAIL
     ].rstrip(". ")

@@ -1,4 +1,4 @@
-"""How much of a body is read, and for how long, where the client's library would read all of it."""
+"""How much of a body is read, and for how long, where the client library would read all of it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rag_assistant.models.events import MOST_BYTES
 
 
 class _Bounded(httpx.SyncByteStream, httpx.AsyncByteStream):
-    """A body that ends after so many seconds or :data:`MOST_BYTES`."""
+    """A body cut off after so many seconds or :data:`MOST_BYTES`."""
 
     def __init__(self, body: Any, seconds: float) -> None:
         self._body = body
@@ -44,12 +44,12 @@ class _Bounded(httpx.SyncByteStream, httpx.AsyncByteStream):
         return self._size >= MOST_BYTES or time.monotonic() > self._until
 
 
-def bound(response: httpx.Response) -> None:
-    """An event hook. A stream of words is bounded by whoever reads it; a refusal, a redirect or a list is, by this."""
+def limit_body(response: httpx.Response) -> None:
+    """An event hook that bounds a refusal, a redirect or a list; a stream of words is bounded by its reader."""
     if not response.is_success or response.request.method == "GET":
         response.stream = _Bounded(response.stream, response.request.extensions["timeout"]["read"])
 
 
-async def abound(response: httpx.Response) -> None:
+async def alimit_body(response: httpx.Response) -> None:
     """The same, for async."""
-    bound(response)
+    limit_body(response)

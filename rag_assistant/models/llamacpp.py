@@ -1,4 +1,4 @@
-"""A model in a GGUF file, in this process, through llama-cpp-python: nothing leaves the machine."""
+"""A model in a GGUF file, run in this process by llama-cpp-python: nothing leaves the machine."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from rag_assistant.settings import Settings
 from rag_assistant.types import Usage
 
 DEFAULT_CONTEXT = 8192
-"""Tokens where ``context_tokens`` is not set: what a model was trained for may need far more memory than there is."""
+"""Tokens if ``context_tokens`` isn't set: the context a model was trained for may need more memory than there is."""
 
 
 def model_file(settings: Settings) -> Path:
@@ -36,7 +36,7 @@ class LlamaCppModel:
     """The model in the file that the setting ``model`` names. It writes one answer at a time; others wait.
 
     Raises:
-        SettingsError: There is no such file, or it holds no model.
+        SettingsError: There is no such file, or there is no model in it.
         PluginError: llama-cpp-python is not installed.
     """
 
@@ -57,7 +57,7 @@ class LlamaCppModel:
             self._llama: Any = llama_cpp.Llama(
                 model_path=str(path), n_ctx=self.options.context_tokens or DEFAULT_CONTEXT, verbose=False
             )
-        except Exception as error:  # whatever it makes of a file that is no model
+        except Exception as error:  # it may raise anything for a file that is no model
             raise SettingsError(f"{path} can't be loaded: {error}.", hint="name a whole GGUF file") from error
         self._lock = threading.Lock()
 
@@ -81,7 +81,7 @@ class LlamaCppModel:
             yield Delta(usage=Usage(None, written, calls=1))
 
     async def adeltas(self, request: Request) -> AsyncIterator[Delta]:
-        """One reply, written by a thread; left early, it ends with the token that is being written."""
+        """One reply, written in a thread; if abandoned, it stops after the token being written."""
         steps = self.deltas(request)
         step: asyncio.Future[Delta | None] | None = None
         try:
@@ -101,7 +101,7 @@ class LlamaCppModel:
     def _errors(self) -> Generator[None]:
         try:
             yield
-        except Exception as error:  # the library raises ValueError and RuntimeError for all there is
+        except Exception as error:  # the library raises ValueError and RuntimeError for everything
             limit = re.search(r"exceed context window of (\d+)", str(error))
             if limit is not None:
                 raise BackendContextTooLong(

@@ -1,6 +1,6 @@
-"""Any LLM written for LlamaIndex: Anthropic, Gemini, Mistral, Bedrock and others come with their own packages.
+"""Any LLM written for LlamaIndex: Anthropic, Gemini, Mistral, Bedrock and others have their own packages.
 
-Where text goes, and whose key is read, is the LLM's affair.
+Where the text goes, and which key is read, is up to the LLM.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from rag_assistant.errors import BackendError, PluginError, SettingsError
 from rag_assistant.models.base import Delta, Options, Request
-from rag_assistant.models.chat_errors import foreign, typed_errors
+from rag_assistant.models.chat_errors import provider_error, typed_errors
 from rag_assistant.models.events import finish_of, text_of, usage_of
 from rag_assistant.plugins import load_plugin
 from rag_assistant.settings import FROM_OPENAI, Settings
@@ -27,14 +27,14 @@ class LlamaIndexModel:
     """A LlamaIndex ``LLM``.
 
     Args:
-        llm: The object, used as it is; or its class, made with the setting ``model``. Without either that setting names
-            the class and, after a slash, the model: ``llama_index.llms.mistralai:MistralAI/open-mistral-7b``.
-        settings: A class is given what it has fields for: tokens, temperature, timeout, address, ``RAG_API_KEY``.
+        llm: An LLM, used as it is, or a class, created with the setting ``model``. If neither is given, that setting
+            names the class and, after a slash, the model: ``llama_index.llms.mistralai:MistralAI/open-mistral-7b``.
+        settings: A class is given those it has fields for: tokens, temperature, timeout, address, ``RAG_API_KEY``.
         options: Instead of those in the settings.
 
     Raises:
         SettingsError: No class is named.
-        PluginError: It can't be found or made.
+        PluginError: The class can't be found, or its LLM can't be created.
     """
 
     name = "llamaindex"
@@ -52,7 +52,7 @@ class LlamaIndexModel:
         self.options = called
 
     def context_window(self) -> int | None:
-        """As the LLM's metadata say, where they know the model."""
+        """The number in the LLM's metadata, if these know the model."""
         try:
             return int(self._llm.metadata.context_window) or None
         except (ValueError, AttributeError, TypeError):  # classes raise for models they don't know
@@ -72,7 +72,7 @@ class LlamaIndexModel:
         yield ending.last()
 
     async def adeltas(self, request: Request) -> AsyncIterator[Delta]:
-        """One call, without blocking if the class doesn't."""
+        """One call, without blocking, provided that the class doesn't block."""
         ending = _Ending()
         with self._errors():
             try:
@@ -94,15 +94,15 @@ class LlamaIndexModel:
                 yield
         except BackendError:
             raise
-        except Exception as error:  # each provider has errors of its own
-            raise foreign(error, *call) from error
+        except Exception as error:  # each provider has its own errors
+            raise provider_error(error, *call) from error
 
 
 class _Ending:
-    """Why a reply ended: told by classes that pass on OpenAI's chunks; others end when they end."""
+    """Why a reply ended. Only classes that pass on OpenAI's chunks say so; other replies just end."""
 
     def __init__(self) -> None:
-        self._told = ""
+        self._finish = ""
         self._tells = False
 
     def read(self, response: ChatResponse) -> Delta:
@@ -110,15 +110,15 @@ class _Ending:
         for choice in choices[:1] if isinstance(choices, list) else ():
             self._tells = True
             refusal = text_of(_get(_get(choice, "delta"), "refusal"))
-            self._told = finish_of(_get(choice, "finish_reason")) or self._told
-        return Delta(text_of(response.delta), self._told, usage_of(response.additional_kwargs), refusal=refusal)
+            self._finish = finish_of(_get(choice, "finish_reason")) or self._finish
+        return Delta(text_of(response.delta), self._finish, usage_of(response.additional_kwargs), refusal=refusal)
 
     def last(self) -> Delta:
         return Delta(finish="" if self._tells else "stop")
 
 
 def _get(raw: object, name: str) -> Any:
-    """Of an object or a mapping, as classes pass them on."""
+    """An attribute of an object, or a value of a mapping: classes pass on either."""
     return raw.get(name) if isinstance(raw, dict) else getattr(raw, name, None)
 
 
@@ -143,7 +143,7 @@ def _made(named: type[LLM] | None, settings: Settings, options: Options) -> LLM:
     else:
         factory, model = named, settings.model
     own_key = settings.api_key is not None and settings.sources.get("api_key") != FROM_OPENAI
-    # Classes look for OPENAI_API_KEY by themselves: it is not for another server than the provider's own.
+    # Classes look for OPENAI_API_KEY by themselves, but it must only go to the provider's own server.
     no_key = None if settings.base_url is None else "none"
     fields = getattr(factory, "model_fields", {})
     offered: dict[str, object] = {
@@ -157,7 +157,7 @@ def _made(named: type[LLM] | None, settings: Settings, options: Options) -> LLM:
         "api_key": settings.api_key.get_secret_value() if own_key and settings.api_key else no_key,
         "context_window": settings.context_tokens,
         "is_chat_model": True,
-        "reuse_client": False,  # one that is kept belongs to one event loop and outlives a stream that was left
+        "reuse_client": False,  # a kept client is bound to one event loop and outlives an abandoned stream
     }
     given = {name: value for name, value in offered.items() if name in fields and value is not None}
     if model is not None:

@@ -1,4 +1,4 @@
-"""OpenAI's models, through its official SDK. The question and the abstracts found leave the machine."""
+"""OpenAI's models, through its official SDK. The question and the abstracts found for it leave the machine."""
 
 from __future__ import annotations
 
@@ -51,43 +51,43 @@ class OpenAIModel(ChatCompletions):
         self._key = chosen.api_key
 
     def endpoint(self, client: Any) -> Any:
-        """Chat Completions, or Responses where the model has nothing else."""
+        """Chat Completions, or Responses if the model is offered by nothing else."""
         return client.responses if needs_responses(self.model) else super().endpoint(client)
 
     def parameters(self, request: Request) -> dict[str, Any]:
-        """What either is sent."""
+        """The parameters for either."""
         if needs_responses(self.model):
             return parameters(self.model, request) | self.temperature()
         return super().parameters(request)
 
     def replies(self) -> ChatEvents | ResponseEvents:
-        """What reads the events of either."""
+        """The reader of the events of either."""
         return ResponseEvents() if needs_responses(self.model) else super().replies()
 
     def client(self) -> openai.OpenAI:
         """A client for one call."""
         import openai
 
-        from rag_assistant.models.limits import bound
+        from rag_assistant.models.limits import limit_body
 
         return openai.OpenAI(
             api_key=self.key,
             base_url=self._base_url,
             timeout=self.timeout(),
             max_retries=0,
-            http_client=openai.DefaultHttpxClient(follow_redirects=False, event_hooks={"response": [bound]}),
+            http_client=openai.DefaultHttpxClient(follow_redirects=False, event_hooks={"response": [limit_body]}),
         )
 
     def async_client(self) -> openai.AsyncOpenAI:
         """The same, for async."""
         import openai
 
-        from rag_assistant.models.limits import abound
+        from rag_assistant.models.limits import alimit_body
 
         return openai.AsyncOpenAI(
             api_key=self.key,
             base_url=self._base_url,
             timeout=self.timeout(),
             max_retries=0,
-            http_client=openai.DefaultAsyncHttpxClient(follow_redirects=False, event_hooks={"response": [abound]}),
+            http_client=openai.DefaultAsyncHttpxClient(follow_redirects=False, event_hooks={"response": [alimit_body]}),
         )

@@ -1,7 +1,7 @@
 """Any server that speaks OpenAI's protocol: Ollama, vLLM, llama.cpp, LM Studio, OpenRouter and others.
 
 Only the address that the user named is contacted: redirects are not followed. The SDK reads ``OPENAI_*`` variables by
-itself; none of them leaves, because every request's headers are cut down to a list and its key is set here.
+itself; none of them is sent, because every request's headers are cut down to a list, and its key is set here.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _HEADERS = frozenset("host connection content-length content-type transfer-encod
 
 
 class OpenAILikeModel(ChatCompletions):
-    """A model behind ``base_url``. The key is ``RAG_API_KEY`` only, and not needed.
+    """A model behind ``base_url``. Only ``RAG_API_KEY`` is used as the key, and none is needed.
 
     Raises:
         SettingsError: ``base_url`` or ``model`` is not set.
@@ -49,13 +49,13 @@ class OpenAILikeModel(ChatCompletions):
             chosen.model, f"{address.scheme}://{address.netloc.rpartition('@')[2]}", options or Options.of(chosen)
         )
         self._base_url = chosen.base_url
-        self._told: int | None = None
+        self._window: int | None = None
         self._until_called: int | None = None
         theirs = chosen.sources.get("api_key") == FROM_OPENAI
         self._key = None if theirs else chosen.api_key
-        # A proxy is for what is outside: it can't know this machine's own servers.
+        # A proxy is for servers outside: it can't know those on this machine.
         self._proxies = not chosen.server_is_local
-        # Reading the certificates takes longer than the rest of a call, and a plain address has none to check.
+        # Reading the certificates takes longer than the rest of a call, and plain http has none to check.
         self._encrypted = address.scheme.lower() != "http"
 
     def client(self) -> openai.OpenAI:
@@ -63,7 +63,7 @@ class OpenAILikeModel(ChatCompletions):
         import httpx
         import openai
 
-        from rag_assistant.models.limits import bound
+        from rag_assistant.models.limits import limit_body
 
         return openai.OpenAI(
             api_key="none",  # replaced or removed by _own_headers
@@ -74,7 +74,7 @@ class OpenAILikeModel(ChatCompletions):
                 follow_redirects=False,
                 verify=self._encrypted,
                 trust_env=self._proxies,
-                event_hooks={"request": [self._own_headers], "response": [bound]},
+                event_hooks={"request": [self._own_headers], "response": [limit_body]},
             ),
         )
 
@@ -83,7 +83,7 @@ class OpenAILikeModel(ChatCompletions):
         import httpx
         import openai
 
-        from rag_assistant.models.limits import abound
+        from rag_assistant.models.limits import alimit_body
 
         async def own_headers(request: httpx.Request) -> None:
             self._own_headers(request)
@@ -97,13 +97,13 @@ class OpenAILikeModel(ChatCompletions):
                 follow_redirects=False,
                 verify=self._encrypted,
                 trust_env=self._proxies,
-                event_hooks={"request": [own_headers], "response": [abound]},
+                event_hooks={"request": [own_headers], "response": [alimit_body]},
             ),
         )
 
     def context_window(self) -> int | None:
-        """From the server's list of models, else from where this kind of server tells it; asked for once."""
-        if self._told is None and self._until_called is None:
+        """From the server's list of models, else from where this kind of server reports it; asked for once."""
+        if self._window is None and self._until_called is None:
             try:
                 listed = self._get("/models")
                 known = context_in(listed, self.model)
@@ -115,14 +115,14 @@ class OpenAILikeModel(ChatCompletions):
                         self._until_called = known
                         return known
             except (BackendUnreachable, BackendTimeout):
-                self._until_called = 0  # the call itself will tell
+                self._until_called = 0  # the call itself will show
                 return None
-            self._told = known
-        return self._told or self._until_called or None
+            self._window = known
+        return self._window or self._until_called or None
 
     def deltas(self, request: Request) -> Iterator[Delta]:
         """One streamed request."""
-        self._until_called = None  # it loads the model, of which the server can then tell more
+        self._until_called = None  # it loads the model, and then the server knows more about it
         return super().deltas(request)
 
     def adeltas(self, request: Request) -> AsyncIterator[Delta]:
@@ -131,7 +131,7 @@ class OpenAILikeModel(ChatCompletions):
         return super().adeltas(request)
 
     def _get(self, address: str) -> object:
-        """What stands at an address of the server, as JSON; ``None`` where nothing does: many have no such list.
+        """The JSON at an address of the server; ``None`` if there is nothing: many have no such list.
 
         Raises:
             BackendUnreachable, BackendTimeout: The server isn't there.

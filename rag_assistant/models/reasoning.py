@@ -1,4 +1,4 @@
-"""The tags between which some models reason in their reply, and the reply without what stands there."""
+"""The tags between which some models put their reasoning, and replies without it."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ TAG = re.compile(r"<(?P<close>/?)(?:think|thinking|reasoning)>", re.IGNORECASE)
 
 def without_reasoning(reply: str) -> str:
     """A whole reply without its reasoning; the tag that opens it may have been in the prompt."""
-    told, start, reasons = "", 0, False
+    answer, start, reasons = "", 0, False
     for tag in TAG.finditer(reply):
         if not reasons:
-            told = "" if tag["close"] else told + reply[start : tag.start()]
+            answer = "" if tag["close"] else answer + reply[start : tag.start()]
         start, reasons = tag.end(), not tag["close"]
-    return told if reasons else told + reply[start:]
+    return answer if reasons else answer + reply[start:]

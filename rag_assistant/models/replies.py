@@ -1,4 +1,4 @@
-"""One reply of a model: what is made of it as it comes, and whether it has a proper end."""
+"""One reply of a model: how it is read as it arrives, and whether it has a proper end."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ CUT = "The model was stopped at the most it may write; max_tokens (RAG_MAX_TOKEN
 
 
 class ModelReply:
-    """Reads one reply at its end, as a whole. Subclasses may make pieces of it while it comes.
+    """Reads one reply as a whole, at its end. Subclasses may yield pieces while it arrives.
 
     Attributes:
-        text: What has come of it, without reasoning that came apart.
-        begun: Whether any text has come.
-        truncated: Whether it was stopped at the most it may have.
-        characters: How many have come in this attempt, those of reasoning included.
+        text: What has arrived of it, without reasoning that was sent separately.
+        begun: Whether any text has arrived.
+        truncated: Whether it was stopped at the most tokens it may have.
+        characters: How many have arrived in this attempt, reasoning included.
     """
 
     def __init__(self, server: str) -> None:
@@ -50,14 +50,14 @@ class ModelReply:
         return without_reasoning(self.text)
 
     def cut(self) -> None:
-        """The reply goes on beyond what may be written, and isn't read any further."""
+        """Marks that the reply runs past what may be written and isn't read any further."""
         self._finish = "length"
 
     def add(self, delta: Delta) -> Iterator[Piece]:
-        """Takes in what has come.
+        """Adds what has arrived.
 
         Raises:
-            BackendFiltered: The provider's filter stopped it, or the model refused.
+            BackendFiltered: The provider's filter stopped the reply, or the model refused.
         """
         self._finish = delta.finish or self._finish
         self._refusal += delta.refusal
@@ -73,12 +73,12 @@ class ModelReply:
             yield from self._take(delta.text)
 
     def finish(self) -> Iterator[Piece]:
-        """What is left, and what the reply took.
+        """The last pieces, and the usage.
 
         Raises:
-            BackendFiltered: It was a refusal.
-            BackendProtocolError: It was empty.
-            BackendInterrupted: It has no end.
+            BackendFiltered: The reply was a refusal.
+            BackendProtocolError: The reply was empty.
+            BackendInterrupted: The reply has no end.
         """
         if self._refusal:
             raise filtered(self.server, self._refusal)
@@ -88,31 +88,31 @@ class ModelReply:
         if self._empty:
             raise empty(self.server, truncated=self.truncated, reasoned=self._reasoned)
         yield from pieces
-        if self.truncated and self._tells_cut:
+        if self.truncated and self._notes_cut:
             yield Notice(CUT)
         yield self._usage
 
     def broken(self, error: BackendError) -> Iterator[Piece]:
-        """What is whole of a reply that this error ended.
+        """The complete pieces of a reply that this error ended.
 
         Raises:
-            BackendError: The one given, at the end.
+            BackendError: The given one, at the end.
         """
         raise error
 
-    _tells_cut = False
-    """Whether a user is told that a reply was stopped at its most."""
+    _notes_cut = False
+    """Whether a notice says that the reply was stopped at the most tokens it may have."""
 
     def _take(self, text: str) -> Iterator[Piece]:
-        """What the next text brings."""
+        """The pieces that the next text completes."""
         del text
         return iter(())
 
     def _rest(self) -> Iterator[Piece]:
-        """What is left at the end."""
+        """The pieces left at the end."""
         return iter(())
 
     @property
     def _empty(self) -> bool:
-        """Whether nothing has come."""
+        """Whether nothing has arrived."""
         return not self.text.strip()

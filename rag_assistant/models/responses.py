@@ -1,4 +1,4 @@
-"""OpenAI's Responses API, for the models that Chat Completions doesn't offer."""
+"""OpenAI's Responses API, for models that Chat Completions doesn't offer."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ _FINISHES = {"max_output_tokens": "length", "content_filter": "content_filter"}
 
 
 def needs_responses(model: str) -> bool:
-    """Whether a model is offered by this API only."""
+    """Whether only this API offers a model."""
     return _ONLY.match(model) is not None
 
 
 def parameters(model: str, request: Request) -> dict[str, Any]:
-    """The request; nothing of it is to be kept by the server."""
+    """The parameters of a request; the server is asked to store nothing."""
     return {
         "model": model,
         "instructions": request.system,
@@ -30,16 +30,16 @@ def parameters(model: str, request: Request) -> dict[str, Any]:
 
 
 class ResponseEvents:
-    """Makes deltas of the events of a reply."""
+    """Turns the events of a reply into deltas."""
 
     def __init__(self) -> None:
         self._streams = False
 
     def delta(self, event: dict[str, Any]) -> Delta:
-        """What an event brings.
+        """The delta in an event.
 
         Raises:
-            Failed: It says that the answer failed.
+            Failed: The event says that the answer failed.
         """
         kind = str(event.get("type") or "")
         if kind == "response.output_text.delta":
@@ -49,7 +49,7 @@ class ResponseEvents:
             return Delta(refusal=text_of(event.get("delta")))
         if kind.startswith("response.reasoning"):
             return Delta(thought=text_of(event.get("delta")))
-        response = event.get("response") if kind else event  # which came whole
+        response = event.get("response") if kind else event  # a whole reply
         response = response if isinstance(response, dict) else {}
         if failure := failure_in(response) or failure_in(event):
             raise failure

@@ -1,1 +1,1 @@
-"""What a question asks for, read off its form."""
+"""What a question asks for, as its form shows."""

@@ -1,4 +1,4 @@
-"""Which words of a question say what it is about: neither stop words nor those that people ask with."""
+"""Which words of a question say what it is about: neither stop words nor words that merely ask."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ ASKING_WORDS = frozenset(
     provided provides actually exactly specific specifically main different stand stands abbreviation acronym
     originally deal deals dealing compare comparison difference differences""".split()
 )
-"""Words that people ask with, about papers: they rarely stand in the sentence that answers."""
+"""Words in which people ask about papers: they are rarely in the sentence that answers."""
 
 GENERIC_WORDS = frozenset(SMALL[1:11]) | frozenset(
     """kind kinds type types sort form forms aspect aspects way ways thing things part parts role reason reasons purpose
     problem problems class classes property properties quantity quantities measure level effect effects variant
     variants version versions factor factors example examples point points percent percentage""".split()
 )
-"""Nouns that stand for whatever is asked for: they say less about which papers a list holds."""
+"""Nouns for whatever is asked for: they say less about which papers belong in a list."""
 
 BIBLIOGRAPHY_WORDS = frozenset(
     """wrote write written writes writer writers coauthor coauthors coauthored authored link links url page webpage
@@ -35,11 +35,11 @@ BIBLIOGRAPHY_WORDS = frozenset(
     institution institutions funded financed sponsored paid research funding grant grants code
     repository repo github""".split()
 )
-"""Words that say which field of a record is asked for; they don't say of which paper."""
+"""Words that say which field of a record is asked for, but not of which paper."""
 
 
 def is_content(word: str) -> bool:
-    """Whether a question's word says what it is about rather than how it asks."""
+    """Whether a word of a question says what the question is about, rather than how it asks."""
     lowered = word.lower()
     if lowered in STOP_WORDS or lowered in ASKING_WORDS:
         return False
@@ -52,5 +52,5 @@ def content_words(text: str) -> list[str]:
 
 
 def content_stems(text: str) -> frozenset[str]:
-    """The stems of these words."""
+    """The stems of a text's content words."""
     return frozenset(map(stem, content_words(text)))

@@ -1,8 +1,8 @@
-"""What a question asks for, read off its form: its kind, its sides and its parts.
+"""What a question asks for, as its form shows: its kind, the things it compares, and its parts.
 
-Rules over function words and question forms only; nothing here knows a topic. The kinds follow the coarse answer types
-of Li and Roth (2002, "Learning Question Classifiers"), cut down to what abstracts can answer, plus the forms that need
-another way of answering: lists over all papers, comparisons, and questions on the bibliography.
+The rules look at function words and question forms only; none knows a topic. The kinds follow the coarse answer types
+of Li and Roth (2002, "Learning Question Classifiers"), cut down to what abstracts can answer, plus the forms that are
+answered in another way: lists over all papers, comparisons, and questions about the bibliography.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ Kind = Literal["fact", "list", "comparison", "yesno", "bibliography", "greeting"
 
 ASKS = re.compile(rf"\b{ASKING}\b", re.IGNORECASE)
 LEAST_CLAUSE = 4
-"""Words from which on "and which ..." is a question of its own: "and in which year?" isn't."""
+"""The number of words from which "and which ..." is a question of its own: "and in which year?" isn't."""
 MAX_QUESTION = 2000
-"""Characters of a question that are searched with; the rest of a longer text is left out, with a notice."""
+"""How many characters of a question are used; the rest of a longer text is left out, with a notice."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,16 +50,16 @@ class QuestionForm:
 
     Attributes:
         text: The question, white space normalised and at most :data:`MAX_QUESTION` characters.
-        kind: How it wants to be answered.
-        sides: For comparisons, the things compared, as they stand in the question.
-        field: For questions on the bibliography, what of it is asked.
+        kind: How it is to be answered.
+        sides: For comparisons, the things compared, as written in the question.
+        field: For questions about the bibliography, the field asked for.
         person: For ``papers_by``, the name asked about.
-        multi: Whether the wording asks across papers.
+        multi: Whether the wording asks about several papers.
         counts: Whether a list is wanted as a number ("how many papers").
         cut: Whether the question was longer and has been cut.
         records: What the records of the papers asked for must say.
         relation: For lists, the verb of "which papers derive ...", in lower case: it says less than its object.
-        alternatives: For lists, what "A, B or C" offers, each as it stands in the question.
+        alternatives: For lists, the alternatives in "A, B or C", as written in the question.
     """
 
     text: str
@@ -76,8 +76,8 @@ class QuestionForm:
 
 
 def clean(text: str) -> str:
-    """One line of valid text: terminal escapes go, control characters and lone surrogates become spaces, white space is
-    collapsed."""
+    """One line of valid text: without terminal escapes, with spaces for control characters and lone surrogates, and
+    with white space collapsed."""
     return re.sub(
         r"\s+",
         " ",
@@ -86,7 +86,7 @@ def clean(text: str) -> str:
 
 
 def analyse(question: str) -> QuestionForm:
-    """Reads the form of a question. Never fails: what fits no other kind is a ``fact``."""
+    """The form of a question. Never fails: a question that fits no other kind is a ``fact``."""
     text = clean(question)
     cut = len(text) > MAX_QUESTION
     text = text[:MAX_QUESTION]
@@ -121,31 +121,31 @@ def analyse(question: str) -> QuestionForm:
         )
     multi = bool(MULTI.search(text))
     for pattern in () if COUNTING.match(text) else COMPARISON:
-        if (match := pattern.search(text)) and all(content_words(side) for side in (match["a"], match["b"])):
-            sides = (_side(match["a"]), _side(match["b"]))
-            return QuestionForm(text, "comparison", sides=sides, multi=True, cut=cut)
+        if (match := pattern.search(text)) and all(content_words(subject) for subject in (match["a"], match["b"])):
+            compared = (_subject(match["a"]), _subject(match["b"]))
+            return QuestionForm(text, "comparison", sides=compared, multi=True, cut=cut)
     if YESNO.match(text):
         return QuestionForm(text, "yesno", multi=multi, cut=cut)
     return QuestionForm(text, "fact", multi=multi, cut=cut)
 
 
 def is_greeting(text: str) -> bool:
-    """Whether a text says hello or thanks, or asks what can be asked."""
+    """Whether a text says hello or thanks, or asks what one can ask."""
     return len(text) <= LONGEST and GREETING.fullmatch(text) is not None
 
 
 def says_thanks(text: str) -> bool:
-    """Whether a greeting is one for an answer."""
+    """Whether a greeting says thanks for an answer."""
     return bool((match := GREETING.fullmatch(text)) and match["thanks"])
 
 
 def asks_for_all(text: str) -> bool:
-    """Whether a text asks for the papers as such, with no condition and no topic."""
+    """Whether a text asks for all papers, without a condition or a topic."""
     return len(text) <= LONGEST and ALL_PAPERS.match(LEADING.sub("", text)) is not None
 
 
 def _of_a_person(records: RecordQuery) -> bool:
-    """Whether nothing but an author is given: such questions may name several, with initials."""
+    """Whether an author is the only condition: such questions may name several people, with initials."""
     plain = [c for c in records.conditions if c.field == "author" and not c.negated and " or " not in c.name]
     return not records.topic and not records.without and len(plain) == len(records.conditions) == 1
 
@@ -164,9 +164,9 @@ def _of_records(text: str, records: RecordQuery) -> QuestionForm:
 
 
 def asked_part(text: str) -> str:
-    """The sentences of a text that ask, where others don't and the asking ones say enough by themselves.
+    """Only the sentences of a text that ask, if these say enough by themselves; else the whole text.
 
-    What people put before a question (greetings, orders to the assistant, pasted text) isn't what they look for.
+    What people put before a question (greetings, instructions, pasted text) isn't what they are looking for.
     """
     pieces = _sentences(text)
     asking = [piece for piece in pieces if piece.endswith(("?", "\uff1f"))]
@@ -177,7 +177,7 @@ def asked_part(text: str) -> str:
 
 
 def _sentences(text: str) -> list[str]:
-    # Where all is in lower case, a sentence's end is told by its mark alone.
+    # In a text all in lower case only the punctuation mark shows where a sentence ends.
     spelt = re.sub(r"(?<=[.!?] )[a-z]", lambda match: match[0].upper(), text)
     return [text[start:end] for start, end in sentence_spans(spelt)]
 
@@ -185,8 +185,8 @@ def _sentences(text: str) -> list[str]:
 _ENDS = ".,;:!?\u2026\uff1f\"'()"
 
 
-def said_once(text: str) -> str:
-    """A cleaned text without what it says again: the same words over and over, or a sentence from before."""
+def without_repetition(text: str) -> str:
+    """A cleaned text without repetitions: of the same words over and over, or of an earlier sentence."""
     words = text.split(" ")
     size = _period([word.strip(_ENDS).casefold() for word in words])
     if size < len(words):
@@ -203,8 +203,8 @@ def said_once(text: str) -> str:
 
 
 def _period(words: list[str]) -> int:
-    """After how many words a text begins again, where it is nothing but repetition (the last may be cut short); else
-    all of them. Linear, by the failure function of Knuth, Morris and Pratt."""
+    """The number of words after which a text begins again, if it is nothing but repetition (the last one may be cut
+    short); else the number of all its words. Linear, by the failure function of Knuth, Morris and Pratt."""
     borders = [0]
     for word in words[1:]:
         length = borders[-1]
@@ -216,11 +216,11 @@ def _period(words: list[str]) -> int:
 
 
 def parts(question: str, *, joined: bool = True) -> tuple[str, ...]:
-    """The questions of a text that asks several; one part otherwise.
+    """The questions in a text that asks several; otherwise one part.
 
     Args:
         question: The text.
-        joined: Whether "What is A, and which B is C?" is taken apart too; a model answers that in one go.
+        joined: Whether "What is A, and which B is C?" is split too; a model answers that in one go.
     """
     text = asked_part(clean(question))
     pieces, start = [], 0
@@ -239,7 +239,7 @@ def parts(question: str, *, joined: bool = True) -> tuple[str, ...]:
 
 
 def _clauses(question: str) -> tuple[str, ...]:
-    """The two questions of "What is A, and which B is C?"; one part otherwise."""
+    """The two questions in "What is A, and which B is C?"; otherwise one part."""
     seam = SECOND_CLAUSE.search(question)
     if seam is None:
         return (question,)
@@ -251,7 +251,7 @@ def _clauses(question: str) -> tuple[str, ...]:
 
 
 def halves(question: str) -> tuple[str, ...]:
-    """The two questions of "What is proved for A and for B?"; none where it asks of one thing, or is a pasted text."""
+    """The two questions in "What is proved for A and for B?"; none if it asks about one thing, or is pasted text."""
     text = clean(question)
     match = PARALLEL.match(text) if len(text) <= LONGEST else None
     if match is None or not content_words(match["lead"]) or not all(map(content_words, (match["a"], match["b"]))):
@@ -259,7 +259,7 @@ def halves(question: str) -> tuple[str, ...]:
     return f"{match['lead']}{match['a'].rstrip(' ?.')}?", f"{match['lead']}{match['b'].rstrip(' ?.')}?"
 
 
-def _side(text: str) -> str:
+def _subject(text: str) -> str:
     return re.split(r"[?;]|,\s+(?:and|when|in|for|with)\b", text)[0].strip(" ?!.,:;")
 
 
@@ -274,7 +274,7 @@ def _alternatives(text: str) -> tuple[str, ...]:
     if not re.search(r"\bor\b", text):
         return ()
     pieces = [piece for piece in re.split(r",\s*(?:or\s+)?|\s+or\s+", text.strip(" ?.!")) if piece.strip()]
-    # What stands before the first alternative belongs to all: only its last two words can be the alternative itself.
+    # The words before the first alternative belong to all: only the last two can be the alternative itself.
     return (" ".join(pieces[0].split()[-2:]), *pieces[1:]) if len(pieces) > 1 else ()
 
 

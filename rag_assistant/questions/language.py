@@ -1,4 +1,4 @@
-"""Whether a question is put in English, as far as its commonest words and its script tell."""
+"""Whether a question is in English, as far as its commonest words and its script show."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ _WORD = re.compile(r"[^\W\d_]+")
 
 
 def is_english(question: str) -> bool:
-    """``False`` for a question in another script, or with at least two function words of other languages that aren't
-    English ones too, and at least half as many of these as of English; ``True`` where nothing tells, as in "rlhf dpo
-    convergence rate"."""
+    """``False`` for a question in another script, or with at least two function words that belong to other languages
+    and not to English, and at least half as many of these as English ones; ``True`` if nothing shows the language, as
+    in "rlhf dpo convergence rate"."""
     letters = [letter for letter in question if letter.isalpha()]
     if sum(ord(letter) > 0x24F for letter in letters) > _OTHER_SCRIPT * len(letters):  # beyond Latin
         return False

@@ -1,4 +1,4 @@
-"""Names in a question that no paper has, told by their spelling: ``MusicGen``, ``Falcon 2``."""
+"""Names in a question that no paper has, recognised by their spelling: ``MusicGen``, ``Falcon 2``."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ _LIKENESS = 0.6
 
 
 def names(text: str) -> list[str]:
-    """Words with a capital inside, and capitalised words with a number, as they are written; a year is no such number,
-    and the first word's capital says nothing."""
+    """Words with a capital inside, and capitalised words with a number, as written; years don't count as such numbers,
+    nor does the capital of the first word."""
     found = [match[0] for match in _NUMBERED.finditer(text) if match.start() > 0]
     whole = " ".join(found)
     found += [match[0] for match in _MIXED.finditer(text) if match[0] not in whole and not PLURAL.fullmatch(match[0])]
@@ -30,12 +30,12 @@ def names(text: str) -> list[str]:
 
 
 def with_number(text: str) -> frozenset[str]:
-    """The names with a number of a text, in one form however they are joined: ``cifar10`` for "CIFAR-10"."""
+    """The names with a number in a text, in one form however they are joined: ``cifar10`` for "CIFAR-10"."""
     return frozenset(f"{match['name']}{match['number']}".casefold() for match in _WITH_NUMBER.finditer(text))
 
 
 def spelt_as(question: str, text: str) -> str:
-    """The question with its names with a number joined as the text joins them: "CIFAR-10" for "CIFAR10"."""
+    """The question, with names and their numbers joined as in the text: "CIFAR-10" for "CIFAR10"."""
 
     def respelt(match: re.Match[str]) -> str:
         spellings = _spellings(text).get(f"{match['name']}{match['number']}".casefold(), {})
@@ -46,7 +46,7 @@ def spelt_as(question: str, text: str) -> str:
 
 @lru_cache(maxsize=512)
 def _spellings(text: str) -> dict[str, dict[str, str]]:
-    """For each name with a number of a text, in one form, how it is written there, by what joins it."""
+    """For each name with a number in a text, in one form, how it is written there, by what joins it."""
     found: dict[str, dict[str, str]] = {}
     for match in _SET_WITH_NUMBER.finditer(text):
         joined = f"{match['name']}{match['seam']}{match['number']}"
@@ -55,12 +55,12 @@ def _spellings(text: str) -> dict[str, dict[str, str]]:
 
 
 def unknown_names(question: str, texts: Iterable[str], occurs: Callable[[str], bool]) -> dict[str, str]:
-    """The names that a question is about and no paper has, with the nearest name of the texts, ``""`` where none is
-    near. Empty where one of the names is known, or the question asks for something particular: that's for the reader.
+    """The names that a question is about and no paper has, each with the nearest name in the texts, or ``""`` if none
+    is near. Empty if one of the names is known, or if the question asks for something particular: the reader decides.
 
     Args:
         question: What is asked.
-        texts: What was found for it; a name is known in whatever way it is spaced, hyphenated or capitalised there.
+        texts: What was found for it; a name counts as known however it is spaced, hyphenated or capitalised there.
         occurs: Whether a name occurs in any other text, as one word.
     """
     asked = names(question)
@@ -79,7 +79,7 @@ def unknown_names(question: str, texts: Iterable[str], occurs: Callable[[str], b
 
 
 def _grams(text: str) -> Iterator[str]:
-    """One to three words that follow each other, as one."""
+    """One to three consecutive words, joined."""
     words = re.findall(r"[^\W_]+", text.casefold())
     for size in (1, 2, 3):
         for at in range(len(words) - size + 1):

@@ -1,4 +1,4 @@
-"""The wordings by which a question shows what it asks for, as regular expressions; one a line, however long."""
+"""The wordings that show what a question asks for, as regular expressions; one per line, however long."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ Field = Literal[
     "authors", "link", "year", "venue", "title", "papers_by", "records", "without", "similar", "code", "doi", "count", "citations", "affiliations",
     "funding",
 ]  # fmt: skip
-"""What of a paper's record is asked for; ``papers_by`` asks for the papers of a person, ``records`` for those whose
-records fit, ``without`` for those that aren't about something, ``similar`` for those like one, ``count`` for how many."""
+"""The part of a paper's record that is asked for; ``papers_by`` asks for a person's papers, ``records`` for those whose
+records fit, ``without`` for those not about something, ``similar`` for those like another, ``count`` for how many."""
 
 PAPER_NOUN = r"(?:papers?|works?|studies|study|articles?|abstracts?|publications?|authors|of (?:them|these|those))"
 _AUXILIARY = r"(?:had|have|has|do|does|did|can|could|will|would|may|might|must|should)\b"
-"""Before "papers" it makes them the subject of what is asked: "What had recent works suggested?" asks for no list."""
+"""Before "papers" it makes these the subject of the question: "What had recent works suggested?" asks for no list."""
 LIST = re.compile(
     rf"""^\W*(?:
         (?:in\s+|by\s+)?(?:which|what)\s+(?!{_AUXILIARY})(?:of\s+(?:the|these|those)\s+)?(?:\w+\s+){{0,2}}?(?:papers|works|studies|articles|abstracts)\b
@@ -36,7 +36,7 @@ GREETING = re.compile(
     r"lot|then|again|(?:what|who|how)\s+are\s+you|what\s+(?:can|should|could)\s+(?:you\s+do|i\s+(?:ask|do)(?:\s+you)?)|help(?:\s+me)?|please)\b\W*)+",
     re.IGNORECASE,
 )
-"""Says hello or thanks, or asks what can be asked: of no paper."""
+"""Says hello or thanks, or asks what one can ask; not about any paper."""
 _ALL_OF = r"(?:(?:all|every|any|the|of|your|our|full|whole|complete|entire)\s+){0,5}"
 _ALL_PAPERS = rf"(?:{_ALL_OF}(?:papers|works|articles|abstracts|studies|publications|titles|everything|all)|(?:every|each)\s+(?:single\s+)?(?:paper|work|article|abstract|study|publication|title))"
 _COLLECTION = r"(?:here|(?:the|your|this|our)\s+(?:collection|corpus|index|database|library|list))"
@@ -104,12 +104,12 @@ BIBLIOGRAPHY: tuple[tuple[Field, re.Pattern[str]], ...] = (
 )  # fmt: skip
 ASKING = r"(?:which|what|how|who|why|when|where)"
 SECOND_CLAUSE = re.compile(rf",? and (?=(?:(?:in|on|by|for|to|from|with|at|under) )?{ASKING}\b)", re.IGNORECASE)
-"""Where a question goes on to a second one: "What is A, and in which B is C?"."""
+"""Where a second question begins: "What is A, and in which B is C?"."""
 PARALLEL = re.compile(
     r"^(?P<lead>.*?\b(?P<of>about|against|at|between|by|for|from|in|of|on|over|to|under|with)\s+)(?P<a>.+?),?\s+and\s+(?:also\s+)?(?P=of)\s+(?P<b>.+)$",
     re.IGNORECASE,
 )
-"""Where a question asks the same of two things: "What is proved for A and for B?"."""
+"""A question that asks the same about two things: "What is proved for A and for B?"."""
 RELATION = re.compile(
     r"\b(?:papers|works|studies|articles|abstracts|publications)\s+(?:that\s+|which\s+)?"
     r"(?!(?:on|about|in|by|with|of|from|are|is|have|has|do|does|that|which|deal|use|using)\b)(?P<verb>[a-z]+)\b",

@@ -1,7 +1,7 @@
-"""Questions on the records of several papers, as conditions on their fields: "2024 papers by more than five authors".
+"""Questions about the records of several papers, as conditions on fields: "2024 papers by more than five authors".
 
-A closed grammar of years, venues, authors and their number; what it doesn't know takes the ordinary way. What a
-question says beside its conditions is its topic, and is left to search and reader.
+A closed grammar of years, venues, authors and their number; other questions are answered the ordinary way. The rest of
+a question, beside its conditions, is its topic, and is left to search and reader.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ def _compile(pattern: str) -> re.Pattern[str]:
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """What a record's field must be.
+    """What a field of a record must be.
 
     Attributes:
-        field: ``year`` and ``count`` (of authors) are in ``low`` to ``high``, both inclusive and open where ``None``;
-            ``author`` and ``venue`` are named by ``name``; of several authors with "or" one will do.
-        negated: Whether it must not be so.
-        said: The condition as the question puts it.
+        field: ``year`` and ``count`` (of authors) lie between ``low`` and ``high``, both inclusive, or open if
+            ``None``; ``author`` and ``venue`` are named by ``name``; one of several authors joined by "or" will do.
+        negated: Whether the condition must not hold.
+        said: The condition in the question's words.
     """
 
     field: Literal["year", "count", "author", "venue"]
@@ -59,9 +59,9 @@ class RecordQuery:
 
     Attributes:
         conditions: All must hold.
-        order: What is extreme in the papers asked for.
-        topic: What the question says besides; may be empty.
-        without: What the papers are not to be about: "papers that aren't about alignment", "everything except music".
+        order: In what the papers asked for are extreme.
+        topic: The rest of the question; may be empty.
+        without: What the papers must not be about: "papers that aren't about alignment", "everything except music".
         counts: Whether their number is asked for.
     """
 
@@ -202,11 +202,11 @@ _TRAILING_NOUN = re.compile(rf"\s*\b(?:{_PAPER}|at\s+all|please|in\s+(?:here|thi
 
 MAX_KEYWORDS = 8
 LONGEST = 250
-"""Characters of a question for papers by their records; a longer text is pasted, and says much by chance."""
+"""The longest question for papers by their records, in characters: a longer text is pasted, and may fit by chance."""
 
 
 def _negated(text: str) -> tuple[str, str]:
-    """What a question says before the scope of its negation, and what it negates; ``""`` where it negates nothing."""
+    """The part of a question before the scope of its negation, and what it negates; ``""`` if it negates nothing."""
     text = text.strip(" ?.!")
     for pattern in _NEGATED:
         if match := pattern.search(text):
@@ -219,7 +219,7 @@ def _negated(text: str) -> tuple[str, str]:
 
 
 def record_query(text: str) -> RecordQuery | None:
-    """The conditions of a question that asks for papers by what their records say; ``None`` where it sets none."""
+    """The conditions of a question that asks for papers by what their records say; ``None`` if it sets none."""
     if len(text) > LONGEST or _ASKS_OF_ONE.search(text) or _ASKS_A_FIELD.search(text):
         return None
     rest, found = text, []
@@ -243,7 +243,7 @@ def record_query(text: str) -> RecordQuery | None:
 
 
 def _found(text: str) -> Iterator[tuple[str, Condition]]:
-    """Conditions with the words that set them; no word sets two."""
+    """The conditions, each with the words that set it; no word sets two."""
     for pattern, read in _CONDITIONS:
         for match in list(pattern.finditer(text)):
             condition = read(match)

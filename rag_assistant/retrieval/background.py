@@ -1,7 +1,7 @@
-"""How common an English word is, for weighting words where a corpus is too small to tell.
+"""How common an English word is, for weighting words where a corpus is too small to show it.
 
 The WordPiece vocabulary lists whole words by falling frequency, so by Zipf's law the chance that a text as long as an
-abstract holds the word of rank r is about ``20 / r``. A word that isn't in the vocabulary is rarer than all that are.
+abstract has the word of rank r is about ``20 / r``. A word outside the vocabulary is rarer than all those in it.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ def _ranks() -> dict[str, int]:
 
 
 def document_probability(word: str) -> float:
-    """The chance that an English abstract holds ``word`` (lower case), in (0, 0.9]."""
+    """The chance that an English abstract has ``word`` (lower case), in (0, 0.9]."""
     ranks = _ranks()
     return min(_CEILING, _CHANCE_AT_RANK_ONE / ranks.get(word, len(ranks)))
 
 
 def is_common(word: str) -> bool:
-    """Whether ``word`` (lower case) is one of the some 20,000 words that the vocabulary lists whole."""
+    """Whether ``word`` (lower case) is one of the roughly 20,000 words that the vocabulary lists whole."""
     return word in _ranks()

@@ -13,13 +13,13 @@ def reranked(postprocessor: Any, question: str, hits: Sequence[Hit]) -> list[tup
     """The papers in the postprocessor's order, as ``(paper id, score)``; it may drop some.
 
     Args:
-        postprocessor: A LlamaIndex ``BaseNodePostprocessor``. It is given one node a paper: its title and whole
-            abstract, the paper's id as node id, and the score so far.
-        question: The stand-alone question.
+        postprocessor: A LlamaIndex ``BaseNodePostprocessor``. It is given one node per paper: the title and the whole
+            abstract, with the paper's id as node id, and the score so far.
+        question: The self-contained question.
         hits: What to reorder, best first.
 
     Raises:
-        PluginError: It failed, or returned nodes that it was not given.
+        PluginError: The postprocessor failed, or returned nodes that it wasn't given.
     """
     from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 
@@ -32,7 +32,7 @@ def reranked(postprocessor: Any, question: str, hits: Sequence[Hit]) -> list[tup
     name = type(postprocessor).__name__
     try:
         ordered = postprocessor.postprocess_nodes(nodes, query_bundle=QueryBundle(question))
-    except Exception as error:  # whatever third-party code raises
+    except Exception as error:  # third-party code may raise anything
         raise PluginError(f"The reranker {name} failed: {error}.", hint="leave rerank out, or mend it") from error
     known = {hit.paper.id for hit in hits}
     scores = [(node.node.node_id, float(node.score or 0.0)) for node in ordered]

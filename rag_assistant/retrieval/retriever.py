@@ -1,7 +1,7 @@
 """From a question to ranked papers with their evidence: dense search and BM25 for candidates, then one linear score.
 
 The score is ``cosine + 0.42 lexical + 1.27 coverage + 0.58 best sentence``, scaled to at most 1. All four are on
-absolute scales (a cosine; BM25 as a share of the most it could be; idf-weighted word matches of the paper and of its
+absolute scales (a cosine; BM25 as a share of its possible maximum; idf-weighted word matches of the paper and of its
 best sentence), so that a score doesn't depend on which other papers are in the corpus. The weights were fitted by a
 listwise softmax on the claims of SciFact train.
 """
@@ -36,24 +36,24 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 CANDIDATES = 50
-"""How many papers each of dense search and BM25 puts up for scoring."""
+"""How many papers dense search and BM25 each nominate for scoring."""
 SCAN_ALL_UP_TO = 60
-"""A corpus of at most this many papers is scored whole."""
+"""In a corpus of at most this many papers all are scored."""
 CARRIED_WEIGHT = 0.3
 _PRIOR_DOCUMENTS = 500
 
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """What is searched for.
+    """What to search for.
 
     Attributes:
-        text: The stand-alone question.
-        carried: Words of it that come from earlier turns; they find papers but don't decide what a sentence must say.
-        focus: Ids of papers that the question refers to; preferred.
-        carried_weight: What a carried word weighs beside the question's own.
+        text: The self-contained question.
+        carried: Its words from earlier turns; they help to find papers, but don't decide what a sentence must say.
+        focus: Ids of papers that the question refers to, which are preferred.
+        carried_weight: The weight of a carried word, relative to the question's own.
         judged: Whether the reader is to judge what is found.
-        ignored: Words that say what of a record is asked for ("wrote", "link"), in lower case; they match nothing.
+        ignored: Words that name the field of a record asked for ("wrote", "link"), in lower case; they match nothing.
     """
 
     text: str
@@ -65,7 +65,7 @@ class Query:
 
 
 class Retriever:
-    """Searches one open index. Thread-safe; holds nothing that outlives a question but the index itself."""
+    """Searches one open index. Thread-safe; apart from the index it keeps nothing from one question to the next."""
 
     def __init__(
         self, index: OpenIndex, embedder: Embedder, *, rerank: Any = None, reader: Reader | None = None
@@ -81,9 +81,9 @@ class Retriever:
 
         Args:
             query: What to search for.
-            k: How many papers; fewer where there are fewer.
+            k: How many papers, if there are as many.
             filters: Which papers to search.
-            scan: Score every paper in reach, at most 500 of the best by dense search and BM25: for lists.
+            scan: For lists: score every paper in reach, but at most the 500 best by dense search and BM25.
         """
         allowed = self._allowed(filters)
         considered = len(self._index.papers) if allowed is None else len(allowed)
@@ -102,7 +102,7 @@ class Retriever:
 
     @property
     def reader(self) -> Reader | None:
-        """What judges what is found, and what is said of it."""
+        """Judges what is found, and what is said about it."""
         return self._reader
 
     def _top(self, query: Query, scores: Scores, k: int) -> tuple[PaperEvidence, ...]:
@@ -139,7 +139,7 @@ class Retriever:
         return self._index.manifest
 
     def records(self, filters: Filters | None = None) -> QuestionEvidence:
-        """All papers without their sentences, for questions that only the bibliography answers."""
+        """All papers, without their sentences, for questions that only the bibliography can answer."""
         papers = self.papers(filters)
         nowhere = [Passage(f"{paper.id}:0-0", paper.id, 0, 0, "") for paper in papers]
         hits = [
@@ -232,7 +232,7 @@ class Retriever:
 
 
 def _words_of(question: str, spans: Iterable[Sequence[int]]) -> list[tuple[str, int | None]]:
-    """The words of a question with their rows; a word that a part of its own negates ("non-smooth") is one."""
+    """The words of a question with their rows; a word with a negating prefix ("non-smooth") counts as one."""
     found: list[tuple[str, int | None]] = []
     begin = 0
     for row, (start, end) in enumerate(spans):
@@ -245,7 +245,7 @@ def _words_of(question: str, spans: Iterable[Sequence[int]]) -> list[tuple[str, 
 
 
 def _phrases(question: str, words: Sequence[str]) -> list[int]:
-    """For each word the number of its phrase: content words with nothing but white space or hyphens between them."""
+    """The number of each word's phrase: content words with nothing but white space or hyphens between them."""
     numbers: list[int] = []
     phrase, end = 0, 0
     lowered = question.lower()
@@ -291,5 +291,5 @@ class _Folded:
 
 
 def hits_of(evidence: QuestionEvidence) -> tuple[Hit, ...]:
-    """The hits alone, best first."""
+    """Only the hits, best first."""
     return tuple(paper.hit for paper in evidence.papers)

@@ -1,4 +1,4 @@
-"""How well candidates match a question: word matches of all their sentences at once, and one linear score a paper."""
+"""How well candidates match a question: word matches of all their sentences at once, and one linear score per paper."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 UNNAMED_MATCH = 0.7
-"""What the closeness of other words counts for a name: only the name itself matches it fully."""
+"""The weight of similar words for a name: only the name itself matches fully."""
 ALIKE = 0.6
-"""Below this cosine two words of one stem, neither of which is the other with an ending, are different words:
+"""Below this cosine two words with the same stem are different words, unless one is the other with an ending:
 "transformer" and "transformation"."""
 FOCUS_BONUS = 0.15
 _WEIGHTS = (1.0, 0.42, 1.27, 0.58)
@@ -32,7 +32,7 @@ class Candidate:
 
     Attributes:
         window: Its window nearest to the question, with the cosine ``dense``.
-        lexical: Its BM25 as a share of the most it could be; ``None`` where it shares no word.
+        lexical: Its BM25 as a share of the possible maximum; ``None`` if it shares no word with the question.
         texts: Its title and sentences, encoded.
         sentences: Its sentences as passages.
         stems: The stems of its title and of each sentence.
@@ -77,7 +77,7 @@ class Scores:
         total = float(weights.sum())
         share = weights / total if total else weights
         by_text = self._matches @ share
-        # The title is no sentence: it counts for the paper's coverage, not for its best sentence.
+        # The title isn't a sentence: it counts for the paper's coverage, not for its best sentence.
         by_text[self._starts] = np.where(np.array(sizes) > 1, -1.0, by_text[self._starts])
         self._best = np.maximum.reduceat(by_text, self._starts)
         self._whole = np.maximum.reduceat(self._matches, self._starts, axis=0) @ share
@@ -97,13 +97,13 @@ class Scores:
         word_stems: Sequence[str],
         word_vectors: NDArray[np.float32],
     ) -> NDArray[np.float32]:
-        """Shape ``(texts, words)``: 1 for the same word, else the best cosine."""
+        """An array of shape ``(texts, words)``: 1 for the same word, else the best cosine."""
         import numpy as np
 
         if len(word_vectors):
             close = best_cosines(word_vectors, [text.words for text in texts if text.words is not None])
         else:
-            # Without vectors of words, a text's own vector stands for each of them.
+            # Without word vectors, the vector of the text stands for each of its words.
             close = np.repeat(np.clip(self._cosines, 0.0, 1.0)[:, None], len(words), axis=1).astype(np.float32)
         self._close = close if len(word_vectors) else None
         close = close * np.array([UNNAMED_MATCH if word.named else 1.0 for word in words], dtype=np.float32)
@@ -112,7 +112,7 @@ class Scores:
         return np.where(same.reshape(close.shape), np.float32(1.0), close)
 
     def evidence(self, position: int, rank: int, score: float | None = None) -> PaperEvidence:
-        """The candidate at ``position`` as evidence, with its rank and, where given, another score."""
+        """The candidate at ``position`` as evidence, with its rank and, if given, another score."""
         candidate = self._candidates[position]
         start = int(self._starts[position])
         rows = self._matches[start : start + len(candidate.texts)].tolist()
@@ -134,7 +134,7 @@ class Scores:
         return PaperEvidence(hit, tuple(rows[0]), sentences, focused, other_words=self._other_words(position))
 
     def _other_words(self, position: int) -> frozenset[int]:
-        """Positions of words that have the stem of one of the paper's, but are another by form and by vector."""
+        """Positions of words that share a stem with one of the paper's, but differ from it in form and vector."""
         if self._close is None:
             return frozenset()
         paper = self._candidates[position].paper

@@ -1,4 +1,4 @@
-"""Mends misspelt words of a question with the words that the papers use."""
+"""Corrects misspelt words of a question to the words that the papers use."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ _WORD = re.compile(r"[^\W\d_]{4,}")
 _LIKENESS = 0.8
 _SURE = 0.88
 _MAX_WORDS = 12
-"""How many unknown words are looked up; a text with more isn't misspelt but in another language."""
+"""At most this many unknown words are looked up: a text with more isn't misspelt, but in another language."""
 _PREFIXES = (*NEGATING, "de", "hyper", "inter", "meta", "multi", "over", "post", "pre", "re", "sub", "super", "under")
 
 
 @cache
 def _is_word(word: str) -> bool:
-    """Whether it is an English word, or one after a prefix, in lower case."""
+    """Whether a word in lower case is English, with or without a prefix."""
     if is_common(word) or word in _dictionary():
         return True
     rests = (word.removeprefix(prefix) for prefix in _PREFIXES if word.startswith(prefix))
@@ -38,7 +38,7 @@ def _dictionary() -> frozenset[str]:
 
 
 def _negated(word: str, other: str) -> bool:
-    """Whether one of the two is the other, or nearly, after a prefix that negates."""
+    """Whether one of two words is the other, or nearly so, with a negating prefix."""
     return any(
         long.startswith(prefix)
         and not short.startswith(prefix)
@@ -49,7 +49,7 @@ def _negated(word: str, other: str) -> bool:
 
 
 class Spelling:
-    """The words of some papers, gathered when they are first needed."""
+    """The words of some papers, collected when first needed."""
 
     def __init__(self, papers: Iterable[Paper]) -> None:
         self._papers = papers
@@ -58,15 +58,15 @@ class Spelling:
     def corrections(self, text: str, occurs: Callable[[str], bool]) -> Corrections:
         """Words of ``text`` that are most likely misspelt, with what the papers have instead.
 
-        A word is looked up if it is no English word, no name (capitals beyond the first letter) and occurs in no paper.
-        It is replaced by a word that begins alike and is nearly the same; one that is only similar is offered. Neither
-        adds or drops a prefix that negates.
+        A word is looked up if it isn't English, isn't a name (capitals beyond the first letter) and occurs in no paper.
+        It is replaced by a word that begins like it and is nearly the same; a word that is only similar is offered.
+        Neither adds or drops a negating prefix.
 
         Args:
             text: The question.
             occurs: Whether a word, in any inflection, occurs in a paper.
         """
-        if not is_english(text):  # its words are no misspelt English
+        if not is_english(text):  # its words aren't misspelt English
             return Corrections()
         unknown = [
             word

@@ -1,4 +1,4 @@
-"""The chat UI: ask, see the answer stream, and check any sentence against the abstract with one click.
+"""The chat UI: ask, watch the answer stream, and check any sentence against its abstract with one click.
 
 Importing this package loads no Gradio; :func:`launch` does.
 """

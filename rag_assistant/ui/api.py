@@ -53,7 +53,7 @@ def add_endpoints(service: Service) -> None:
                 )
                 return answer.to_dict()
 
-        result: dict[str, Any] = await _speaking(run)
+        result: dict[str, Any] = await _errors_as_sentences(run)
         return result
 
     async def search(
@@ -72,7 +72,7 @@ def add_endpoints(service: Service) -> None:
                 hits = assistant.search(str(question), _count(k) or 10, filters=_filters(years, venues, authors, ids))
                 return {"question": str(question), "hits": [hit.to_dict() for hit in hits]}
 
-        result: dict[str, Any] = await _speaking(run)
+        result: dict[str, Any] = await _errors_as_sentences(run)
         return result
 
     async def papers(
@@ -88,7 +88,7 @@ def add_endpoints(service: Service) -> None:
             found = assistant.papers(_filters(years, venues, authors, ids))
             return {"papers": [paper.to_dict() for paper in found]}
 
-        result: dict[str, Any] = await _speaking(run)
+        result: dict[str, Any] = await _errors_as_sentences(run)
         return result
 
     gr.api(ask, api_name="ask", concurrency_limit=None)
@@ -96,8 +96,8 @@ def add_endpoints(service: Service) -> None:
     gr.api(papers, api_name="papers", concurrency_limit=None)
 
 
-async def _speaking(run: Callable[[], Awaitable[Any]]) -> Any:
-    """Runs it; an error of this package, or a value of the wrong form, reaches the caller as a sentence."""
+async def _errors_as_sentences(run: Callable[[], Awaitable[Any]]) -> Any:
+    """Runs an endpoint; an error of this package, or a malformed value, reaches the caller as a sentence."""
     try:
         return await run()
     except RagError as error:

@@ -1,10 +1,10 @@
-"""The page put together, and the server that shows it."""
+"""Assembles the page, and starts the server for it."""
 
 from __future__ import annotations
 
 import os
 
-# Read when Gradio is imported: nothing here reports home.
+# Gradio reads this when it is imported: nothing here phones home.
 os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 
@@ -28,7 +28,7 @@ from rag_assistant.ui.service import Service
 
 TITLE = "Ask the papers"
 STORAGE_KEY = "rag-assistant-chats"
-# Fixed, so that chats outlive a restart. It is in the page for all to see and guards nothing; Gradio asks for one.
+# Fixed, so that chats survive a restart. It is in the page for all to see and protects nothing; Gradio requires one.
 _STORAGE_SECRET = "rag-assistant"  # noqa: S105
 _FONT = ("system-ui", "-apple-system", "Segoe UI", "Roboto", "DejaVu Sans", "sans-serif")
 _MONO = ("ui-monospace", "SFMono-Regular", "Menlo", "DejaVu Sans Mono", "monospace")
@@ -36,7 +36,7 @@ _QUEUE = 500
 
 
 class App:
-    """A running page. ``url`` is where it is; closing it, or leaving ``with``, stops the server."""
+    """A running page, at ``url``; closing it, or leaving ``with``, stops the server."""
 
     def __init__(self, blocks: gr.Blocks, service: Service, url: str) -> None:
         self._blocks, self._service = blocks, service
@@ -51,7 +51,7 @@ class App:
         self.close()
 
     def wait(self) -> None:
-        """Serves until it is interrupted."""
+        """Serves until interrupted."""
         self._blocks.block_thread()
 
     def close(self) -> None:
@@ -77,11 +77,11 @@ def launch(
         settings: The index, the corpus and the backend to answer with.
         host: The address to listen at.
         port: The port; ``None`` takes a free one from 7860 on.
-        backends: Further backends that visitors may choose, each ``NAME`` or ``NAME=MODEL``; nothing else is offered.
-        login: Passwords by name; by default ``RAG_UI_USER`` and ``RAG_UI_PASSWORD``, where they are set.
+        backends: Further backends that visitors may choose, each ``NAME`` or ``NAME=MODEL``; no others are offered.
+        login: Passwords by name; by default ``RAG_UI_USER`` and ``RAG_UI_PASSWORD``, if they are set.
         allow_public: Whether to listen without a login at an address that others can reach.
         running: How many questions are answered at once.
-        waiting: How many more may wait; one more is told that the assistant is busy.
+        waiting: How many more may wait; beyond that, visitors get a message that the assistant is busy.
 
     Raises:
         InputError: A public address without a login, a login that can't be used, or a port that is taken.
@@ -98,7 +98,7 @@ def launch(
             f"The page can't be served at {host}:{port}: the port is taken or the address isn't this machine's.",
             hint="choose another with --port or --host",
         ) from error
-    service.open()  # not before the page is served, which would take longer for it
+    service.open()  # only once the page is served, which this would slow down
     return App(blocks, service, url)
 
 
@@ -218,7 +218,7 @@ def _static(name: str) -> str:
 
 
 def _katex() -> str:
-    """Links to the KaTeX that Gradio ships; empty where it ships none, and formulas stay as their source."""
+    """Links to the KaTeX that Gradio ships; empty if it ships none, and then formulas are shown as source."""
     assets = Path(gr.__file__).parent / "templates" / "frontend" / "assets"
     script = next(assets.glob("katex-*.js"), None)
     style = next(assets.glob("katex-*.css"), None)

@@ -1,4 +1,4 @@
-"""One question under way: what is written of it so far, and what becomes of it."""
+"""One question being answered: the text so far, and the outcome."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _PAUSE = 0.05
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """What the settings drawer holds."""
+    """The choices in the settings drawer."""
 
     backend: str | None
     k: int | None
@@ -49,10 +49,10 @@ class Choices:
         venues: list[str] | None,
         authors: list[str] | None,
     ) -> Choices:
-        """From what the page's controls send.
+        """The choices that the page's controls sent.
 
         Raises:
-            InputError: A year is none.
+            InputError: A year isn't a year.
         """
         return cls(
             backend,
@@ -72,10 +72,10 @@ class Choices:
 
 @dataclass(slots=True)
 class Asking:
-    """A question on its way to an answer.
+    """A question being answered.
 
     Attributes:
-        stage, detail: How far it is.
+        stage, detail: What is being done.
     """
 
     question: str
@@ -89,7 +89,7 @@ class Asking:
     async def run(
         self, service: Service, choices: Choices, history: Sequence[Turn], about: str
     ) -> AsyncIterator[tuple[Answer | None, bool]]:
-        """What is written of it, and whether sources came with that; twenty times a second at most."""
+        """The text so far, and whether new sources came with it; at most twenty times a second."""
         async with service.turn():
             if not service.is_open(choices.backend):
                 self.stage = "opening"
@@ -124,7 +124,7 @@ class Asking:
 
     @property
     def draft(self) -> Answer | None:
-        """What is written so far, with its sources."""
+        """The text so far, with its sources."""
         if not self._text:
             return None
         citations = tuple(self._citations[number] for number in sorted(self._citations))
@@ -137,15 +137,15 @@ class Asking:
         return Exchange(self.question, self._answer, self._answer.to_dict())
 
     def failed(self, message: str, hint: str) -> Exchange:
-        """The exchange with what went wrong, and what had been written before that."""
+        """The exchange with what went wrong, and the text written before that."""
         return Exchange(self.question, draft=self.draft, error=message, hint=hint)
 
 
 @asynccontextmanager
 async def _paced(events: AsyncIterator[Event]) -> AsyncIterator[AsyncIterator[list[Event]]]:
-    """The events in batches: what comes within a twentieth of a second comes together, and none waits for longer.
+    """The events in batches: those within a twentieth of a second come together, and none waits for longer.
 
-    They are read by one task of their own, which ends with the context, and the request behind them with it.
+    A separate task reads them; it ends with the context, and so does the request behind it.
     """
     queue: asyncio.Queue[Event | None] = asyncio.Queue()
 
@@ -166,7 +166,7 @@ async def _paced(events: AsyncIterator[Event]) -> AsyncIterator[AsyncIterator[li
             if event is not None:
                 await asyncio.sleep(_PAUSE)
                 event = await queue.get()
-        await reading  # raises what ended it
+        await reading  # raises the error that ended it, if any
 
     reading = asyncio.create_task(read())
     try:

@@ -1,7 +1,7 @@
-"""The chats of one visitor, as they are kept in the browser: plain JSON outside, frozen types inside.
+"""One visitor's chats, as kept in the browser: plain JSON outside, frozen types inside.
 
-What comes back from a browser is a visitor's to change, so everything read is checked and what can't be read is left
-out. A quote that isn't a span of its abstract is dropped, as everywhere.
+Visitors may change what their browser keeps, so everything read is checked, and what can't be read is left out. A quote
+that isn't a span of its abstract is dropped, as everywhere.
 """
 
 from __future__ import annotations
@@ -24,23 +24,23 @@ MOST_CHATS = 100
 HISTORY = 6
 _NAME = 60
 _KEPT = {"question": str, "stopped": bool, "error": str, "hint": str, "liked": bool, "word": str}
-"""What is kept of an exchange as it is."""
+"""The fields of an exchange that are stored unchanged."""
 
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """A question and what became of it.
+    """A question and its outcome.
 
     Attributes:
         question: As asked.
-        answer: Where there is one.
+        answer: The answer, if there is one.
         raw: The same answer as JSON, with the hits, for export.
-        draft: What had been written of it so far, while there is no answer; its statements are checked.
-        stopped: Whether it was stopped.
+        draft: What has been written of it so far, while there is no answer; its statements are checked.
+        stopped: Whether the visitor stopped it.
         error: What went wrong, in one sentence.
         hint: What mends it.
-        liked: Thumbs up or down; ``None`` is no word on it.
-        word: What the visitor added to that.
+        liked: Thumbs up or down; ``None`` is neither.
+        word: The visitor's comment on that.
     """
 
     question: str
@@ -55,7 +55,7 @@ class Exchange:
 
     @property
     def pending(self) -> bool:
-        """Whether nothing has become of it yet; after a reload, whether it was broken off."""
+        """Whether there is no outcome yet; after a reload this means that it was cut short."""
         return self.answer is None and not self.stopped and not self.error
 
 
@@ -76,7 +76,7 @@ class Chat:
 
     @property
     def history(self) -> list[Turn]:
-        """The answered questions for a follow-up, oldest first."""
+        """The answered questions that a follow-up may refer to, oldest first."""
         return [(e.question, e.answer.text) for e in self.exchanges if e.answer is not None][-HISTORY:]
 
 
@@ -90,22 +90,22 @@ class ChatHistory:
 
     @property
     def chat(self) -> Chat:
-        """The open chat; a new one where there is none."""
+        """The open chat; a new one if there is none."""
         return next((chat for chat in self.chats if chat.id == self.open_id), Chat(self.open_id or new_id()))
 
     def put(self, chat: Chat) -> ChatHistory:
-        """With the chat in its place, or in front where it is new; it is the open one."""
+        """The history with a chat in its place, or in front if it is new; it becomes the open one."""
         known = any(other.id == chat.id for other in self.chats)
         chats = tuple(chat if other.id == chat.id else other for other in self.chats)
         return replace(self, chats=chats if known else (chat, *chats), open_id=chat.id)
 
     def without(self, chat_id: str) -> ChatHistory:
-        """Without this chat."""
+        """The history without this chat."""
         chats = tuple(chat for chat in self.chats if chat.id != chat_id)
         return replace(self, chats=chats, open_id=new_id() if chat_id == self.open_id else self.open_id)
 
     def write(self) -> dict[str, Any]:
-        """As JSON; the oldest chats are left out where it would be more than a browser keeps."""
+        """The history as JSON; the oldest chats are left out if it would be more than a browser keeps."""
         chats = [_write_chat(chat) for chat in self.chats if chat.exchanges or chat.name][:MOST_CHATS]
         size, kept = 0, 0
         for chat in chats:
@@ -117,12 +117,12 @@ class ChatHistory:
 
 
 def new_id() -> str:
-    """A name for a chat that no other chat has."""
+    """A new, unique id for a chat."""
     return secrets.token_hex(6)
 
 
 def read(stored: Any) -> ChatHistory:
-    """The chats that a browser kept; an empty book where it holds none, or none that can be read."""
+    """The chats that a browser kept; an empty history if there are none, or none that can be read."""
     if not isinstance(stored, dict) or stored.get("version") != VERSION:
         return ChatHistory(open_id=new_id())
     chats = [_read_chat(chat) for chat in _list(stored.get("chats"))[:MOST_CHATS]]
@@ -169,7 +169,7 @@ def read_answer(raw: Mapping[str, Any], nearest: Sequence[Any] = ()) -> Answer:
     """The answer that ``Answer.to_dict`` wrote, without its hits; ``nearest`` are its nearest papers as whole records.
 
     Raises:
-        KeyError, TypeError, ValueError: It isn't one.
+        KeyError, TypeError, ValueError: This isn't such an answer.
     """
     known = {field.name for field in fields(Answer)} - {"hits", "nearest", "closest"}
     answer = _adapter().validate_python({**{n: raw[n] for n in raw if n in known}, "nearest": list(nearest)})
@@ -191,7 +191,7 @@ def _adapter() -> TypeAdapter[Answer]:
 
 
 def _closest(raw: Any, nearest: Sequence[Paper]) -> Excerpt | None:
-    """The closest words, whose paper is among the nearest; ``None`` where they are not its words."""
+    """The closest words, whose paper is among the nearest; ``None`` if that paper doesn't have them."""
     if not isinstance(raw, dict):
         return None
     paper = next((paper for paper in nearest if paper.id == raw["paper"]["id"]), None)

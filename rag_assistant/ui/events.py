@@ -1,4 +1,4 @@
-"""What happens on the page: from what the browser sent to what it shows next. Nothing is kept between events."""
+"""The page's event handlers: from what the browser sends to what it shows next. Nothing is kept between events."""
 
 from __future__ import annotations
 
@@ -32,23 +32,23 @@ class Handlers:
         self._examples: tuple[str, ...] | None = None
 
     async def load(self, stored: Any) -> tuple[Any, ...]:
-        """What a page shows when it has come: the chats that the browser kept, examples, what can be filtered by."""
-        book = read(stored)
+        """What a page shows when it has loaded: the chats that the browser kept, examples, and values to filter by."""
+        history = read(stored)
         try:
             assistant = await self._service.assistant()
             papers = assistant.papers()
         except Exception as error:
-            message, hint = _told(error)
-            shown = views.conversation(book.chat) if book.chat.exchanges else views.trouble(message, hint)
-            return (shown, views.source_sets(book.chat), views.chat_list(book), "", *(gr.skip(),) * 4)
+            message, hint = _message_and_hint(error)
+            shown = views.conversation(history.chat) if history.chat.exchanges else views.trouble(message, hint)
+            return (shown, views.source_sets(history.chat), views.chat_list(history), "", *(gr.skip(),) * 4)
         years = [str(year) for year in sorted({paper.year for paper in papers if paper.year is not None})]
         venues = sorted({paper.venue for paper in papers if paper.venue})
         authors = sorted({name for paper in papers for name in paper.authors})
-        shown = await self._conversation(book.chat)
+        shown = await self._conversation(history.chat)
         return (
             shown,
-            views.source_sets(book.chat),
-            views.chat_list(book),
+            views.source_sets(history.chat),
+            views.chat_list(history),
             about_corpus(papers),
             gr.update(choices=years),
             gr.update(choices=years),
@@ -68,10 +68,10 @@ class Handlers:
         authors: list[str] | None,
         event: gr.EventData,
     ) -> AsyncIterator[tuple[Any, ...]]:
-        """Answers a question as it is being written; outputs: store, conversation, under way, sources, chats."""
+        """Answers a question, showing it as it is written; outputs: store, conversation, under way, sources, chats."""
         sent = _data(event)
-        book = read(stored)
-        chat = book.chat
+        history = read(stored)
+        chat = history.chat
         place = _place(sent.get("edit"), chat)
         if place is not None:
             chat = replace(chat, exchanges=chat.exchanges[:place])
@@ -82,36 +82,36 @@ class Handlers:
             return
         asking = Asking(question, "queued" if self._service.must_wait else "searching")
         asked = _with(chat, Exchange(question))
-        book = book.put(asked)
+        history = history.put(asked)
         yield (
-            book.write(),
+            history.write(),
             views.conversation(asked, until=place),
             views.under_way(question, place, stage=asking.stage),
             views.source_sets(asked),
-            views.chat_list(book),
+            views.chat_list(history),
         )
         try:
             choices = Choices.sent(backend, k, length, first_year, last_year, venues, authors)
             about = str(sent.get("about") or "")
             async for draft, cites in asking.run(self._service, choices, chat.history, about):
                 html = views.under_way(question, place, draft, stage=asking.stage, detail=asking.detail)
-                if cites:  # kept as well, so that stopping and leaving the page lose no source
+                if cites:  # stored too, so that neither stopping nor leaving the page loses a source
                     asked = _with(chat, Exchange(question, draft=draft))
-                    book = book.put(asked)
-                    yield (book.write(), gr.skip(), html, views.source_sets(asked), gr.skip())
+                    history = history.put(asked)
+                    yield (history.write(), gr.skip(), html, views.source_sets(asked), gr.skip())
                 else:
                     yield (gr.skip(), gr.skip(), html, gr.skip(), gr.skip())
             done = asking.finished()
         except Exception as error:
-            done = asking.failed(*_told(error))
+            done = asking.failed(*_message_and_hint(error))
         asked = _with(chat, done)
-        book = book.put(asked)
-        yield (book.write(), views.conversation(asked), "", views.source_sets(asked), views.chat_list(book))
+        history = history.put(asked)
+        yield (history.write(), views.conversation(asked), "", views.source_sets(asked), views.chat_list(history))
 
     def stop(self, stored: Any, event: gr.EventData) -> tuple[Any, ...]:
         """Keeps what had been written when the visitor stopped it; outputs as :meth:`ask`."""
-        book = read(stored)
-        chat = book.chat
+        history = read(stored)
+        chat = history.chat
         if not chat.exchanges or not chat.exchanges[-1].pending:
             return (gr.skip(), gr.skip(), "", gr.skip(), gr.skip())
         last = chat.exchanges[-1]
@@ -120,26 +120,26 @@ class Handlers:
         if draft and written.startswith(draft.text):  # the page has more of it than the store
             draft = replace(draft, text=written)
         chat = replace(chat, exchanges=(*chat.exchanges[:-1], replace(last, draft=draft, stopped=True)))
-        book = book.put(chat)
-        return (book.write(), views.conversation(chat), "", views.source_sets(chat), views.chat_list(book))
+        history = history.put(chat)
+        return (history.write(), views.conversation(chat), "", views.source_sets(chat), views.chat_list(history))
 
     async def act(self, stored: Any, event: gr.EventData) -> tuple[Any, ...]:
         """Chats and feedback; outputs: store, conversation, sources, chats, file to save."""
         sent = _data(event)
-        book = read(stored)
+        history = read(stored)
         do = sent.get("do")
         if do == "export":
-            return (*(gr.skip(),) * 4, self._file(book.chat, sent))
+            return (*(gr.skip(),) * 4, self._file(history.chat, sent))
         if do == "export-chat":
-            chosen = next((chat for chat in book.chats if chat.id == sent.get("chat")), book.chat)
+            chosen = next((chat for chat in history.chats if chat.id == sent.get("chat")), history.chat)
             return (*(gr.skip(),) * 4, _chat_file(chosen))
-        book = _changed(book, str(do), sent)
-        chat = book.chat
+        history = _changed(history, str(do), sent)
+        chat = history.chat
         return (
-            book.write(),
+            history.write(),
             await self._conversation(chat),
             views.source_sets(chat),
-            views.chat_list(book),
+            views.chat_list(history),
             gr.skip(),
         )
 
@@ -152,7 +152,7 @@ class Handlers:
                 self._examples = await examples(assistant)
             return views.conversation(chat, self._examples, about=about_corpus(assistant.papers()))
         except Exception as error:
-            return views.trouble(*_told(error))
+            return views.trouble(*_message_and_hint(error))
 
     def _file(self, chat: Chat, sent: Mapping[str, Any]) -> dict[str, str]:
         place = _place(sent.get("turn"), chat)
@@ -172,22 +172,22 @@ def _with(chat: Chat, exchange: Exchange) -> Chat:
     return replace(chat, exchanges=(*chat.exchanges, exchange))
 
 
-def _changed(book: ChatHistory, do: str, sent: Mapping[str, Any]) -> ChatHistory:
+def _changed(history: ChatHistory, do: str, sent: Mapping[str, Any]) -> ChatHistory:
     wanted = str(sent.get("chat") or "")
-    known = next((chat for chat in book.chats if chat.id == wanted), None)
+    known = next((chat for chat in history.chats if chat.id == wanted), None)
     if do == "new":
-        return replace(book, open_id=new_id())
+        return replace(history, open_id=new_id())
     if do == "open" and known:
-        return replace(book, open_id=known.id)
+        return replace(history, open_id=known.id)
     if do == "delete" and known:
-        return book.without(known.id)
+        return history.without(known.id)
     if do == "rename" and known:
         name = " ".join(str(sent.get("name") or "").split())[:200]
-        chats = tuple(replace(chat, name=name) if chat is known else chat for chat in book.chats)
-        return replace(book, chats=chats)
-    place = _place(sent.get("turn"), book.chat)
+        chats = tuple(replace(chat, name=name) if chat is known else chat for chat in history.chats)
+        return replace(history, chats=chats)
+    place = _place(sent.get("turn"), history.chat)
     if do == "feedback" and place is not None:
-        chat = book.chat
+        chat = history.chat
         exchange = chat.exchanges[place]
         if "word" in sent:
             exchange = replace(exchange, word=str(sent["word"])[:500])
@@ -195,8 +195,8 @@ def _changed(book: ChatHistory, do: str, sent: Mapping[str, Any]) -> ChatHistory
             liked = sent.get("value") == "up"
             exchange = replace(exchange, liked=None if exchange.liked is liked else liked)
         exchanges = (*chat.exchanges[:place], exchange, *chat.exchanges[place + 1 :])
-        return book.put(replace(chat, exchanges=exchanges))
-    return book
+        return history.put(replace(chat, exchanges=exchanges))
+    return history
 
 
 def _chat_file(chat: Chat) -> dict[str, str]:
@@ -214,8 +214,8 @@ def _download(name: str, mime: str, text: str) -> dict[str, str]:
     return {"name": name, "mime": mime, "text": text}
 
 
-def _told(error: Exception) -> tuple[str, str]:
-    """A message and a hint for people; what wasn't foreseen goes to the server's log, not to the page."""
+def _message_and_hint(error: Exception) -> tuple[str, str]:
+    """A message and a hint for people; an unexpected error goes to the server's log, not to the page."""
     if isinstance(error, RagError):
         return error.message, error.hint
     _log.error("a question failed", exc_info=error)
@@ -228,6 +228,6 @@ def _data(event: gr.EventData) -> dict[str, Any]:
 
 
 def _place(value: Any, chat: Chat) -> int | None:
-    """A number of an exchange of this chat, as the page sent it; else ``None``."""
+    """The position of an exchange in this chat, as the page sent it; ``None`` if there is no such exchange."""
     known = isinstance(value, int) and not isinstance(value, bool) and 0 <= value < len(chat.exchanges)
     return value if known else None

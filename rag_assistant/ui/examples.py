@@ -1,4 +1,4 @@
-"""Questions to begin with, made from the papers at hand and kept only where they are answered."""
+"""Questions to begin with, made from the papers at hand, and offered only if they are answered."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _PLAIN = (STOP_WORDS | ASKING_WORDS).union(
 
 
 def about_corpus(papers: Sequence[Paper]) -> str:
-    """How many papers there are, of which years and, where it is one, of which venue."""
+    """How many papers there are, from which years and, if it is only one, from which venue."""
     count = f"{len(papers):,} paper{'' if len(papers) == 1 else 's'}"
     venues = {paper.venue for paper in papers}
     years = sorted({paper.year for paper in papers if paper.year is not None})
@@ -41,7 +41,7 @@ def about_corpus(papers: Sequence[Paper]) -> str:
 
 
 async def examples(assistant: Assistant) -> tuple[str, ...]:
-    """Up to four questions of different kinds; where no model has to be waited for, only such as are answered."""
+    """Up to four questions of different kinds; if no model has to be waited for, only questions that are answered."""
     free = assistant.settings.backend == "extractive"
     kept: dict[str, str] = {}
     for tried, (kind, question) in enumerate(candidates(assistant.papers()[:_MOST_READ])):
@@ -53,7 +53,7 @@ async def examples(assistant: Assistant) -> tuple[str, ...]:
 
 
 def candidates(papers: Sequence[Paper]) -> Iterator[tuple[str, str]]:
-    """Kinds and questions, the kinds in turn."""
+    """Questions with their kinds, the kinds in turn."""
     named = [(found["name"], paper) for paper in papers if (found := _NAMED.match(paper.title))]
     named += [
         (found["name"], paper)
@@ -71,7 +71,7 @@ def candidates(papers: Sequence[Paper]) -> Iterator[tuple[str, str]]:
 
 
 def _inside_sentence(title: str) -> str:
-    """A title in the middle of a sentence: words with one capital, at their start, in lower case."""
+    """A title as part of a sentence: words with only an initial capital become lower case."""
     title = _ARTICLE.sub("", title)
     return re.sub(r"\b[A-Z][a-z]+\b", lambda word: word[0].lower(), title)
 

@@ -1,7 +1,7 @@
-"""What the server lets through: the page, its events and three named endpoints; and what the page may reach: itself.
+"""What the server lets through: the page, its events and three named endpoints. The page may reach only the server.
 
-Gradio comes with routes for uploads, files, proxying, monitoring and editing. None is needed here, so all but those
-listed are refused, and one that a later version adds is refused too.
+Gradio comes with routes for uploads, files, proxying, monitoring and editing. None is needed here, so all but the
+listed ones are refused, including any that a later version adds.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _ALLOWED = re.compile(
 _UPLOAD = "Uploads are refused here. Add papers on the server: rag-assistant index FILES --add"
 _CLOSED = "There is nothing here."
 
-# Gradio's own page needs inline scripts and builds functions from strings; what counts is that nothing goes elsewhere.
+# Gradio's page needs inline scripts and builds functions from strings; what matters is that nothing goes elsewhere.
 _POLICY = "; ".join(
     (
         "default-src 'self'",
@@ -48,7 +48,7 @@ _HEADERS = [
 
 
 class Guard:
-    """ASGI middleware; passes streams through as they come."""
+    """ASGI middleware; passes streams through as they arrive."""
 
     def __init__(self, app: Any) -> None:
         self._app = app

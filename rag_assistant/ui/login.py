@@ -1,4 +1,4 @@
-"""Who may come in: a name and a password where the page is open to others, and no public address without one."""
+"""Who may use the page: name and password if others can reach it, and no public address without a login."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def credentials(file: Path | None = None) -> Mapping[str, str]:
     """Names and passwords from a file of ``name:password`` lines, else from ``RAG_UI_USER`` and ``RAG_UI_PASSWORD``.
 
     Raises:
-        InputError: Only one of the two variables is set, or the file can't be read or holds no such line.
+        InputError: Only one of the two variables is set, or the file can't be read or has no such line.
     """
     if file is not None:
         return _from_file(file)
@@ -31,7 +31,7 @@ def credentials(file: Path | None = None) -> Mapping[str, str]:
 
 
 def taken_from_environment(file: Path | None = None) -> Mapping[str, str]:
-    """As :func:`credentials`; the two variables leave the environment, so that no child process gets them."""
+    """As :func:`credentials`; also takes the two variables out of the environment: no child process gets them."""
     known = credentials(file)
     for name in (USER_VARIABLE, PASSWORD_VARIABLE):
         os.environ.pop(name, None)

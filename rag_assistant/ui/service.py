@@ -1,4 +1,4 @@
-"""What answers behind the page: assistants that open while it loads, and a limit on how many questions run at once."""
+"""The assistants behind the page, which open while it loads, and a limit on how many questions run at once."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ OPENING = 120.0
 
 
 class BusyError(RagError):
-    """More questions wait than may."""
+    """Too many questions are waiting."""
 
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """A way of answering that visitors may choose: a backend, and which of its models; by default the one set."""
+    """A way of answering that visitors may choose: a backend and one of its models, by default the one in settings."""
 
     backend: str
     model: str | None = None
@@ -39,10 +39,10 @@ class Offer:
 
 
 class Service:
-    """Assistants by what writes their answers, over one index.
+    """Assistants over one index, by the offer that they answer with.
 
-    Each opens in the background: the first when the server is up, another when it is first asked for. One that couldn't
-    be opened is tried again at the next question, so that a rebuilt index or a started model server is found.
+    Each opens in the background: the first when the server is up, others when first asked for. One that couldn't be
+    opened is tried again at the next question, so that a rebuilt index or a started model server is found.
     """
 
     def __init__(
@@ -57,7 +57,7 @@ class Service:
         self._opening: dict[Offer, Future[Assistant]] = {}
 
     def open(self) -> None:
-        """Begins to open the first assistant."""
+        """Starts to open the first assistant."""
         self._start(self.offers[0])
 
     def close(self) -> None:
@@ -69,7 +69,7 @@ class Service:
                 future.result().close()
 
     def label(self, offer: Offer) -> str:
-        """What a visitor knows it by: the backend, and its model where one is set."""
+        """The name of an offer, for visitors: the backend, and its model if one is set."""
         model = offer.model or (self.settings.model if offer.backend != "extractive" else None)
         return f"{offer.backend}, {model}" if model else offer.backend
 
@@ -77,8 +77,8 @@ class Service:
         """The assistant of an offer, by default the first, once it is open.
 
         Raises:
-            InputError: It isn't one of those that the server was started with.
-            RagError: It can't be opened, or it takes longer than two minutes.
+            InputError: It isn't one of the offers that the server was started with.
+            RagError: The assistant can't be opened, or that takes longer than two minutes.
         """
         offer = Offer.parse(chosen) if chosen else self.offers[0]
         if offer not in self.offers:
@@ -92,7 +92,7 @@ class Service:
             ) from error
 
     def is_open(self, chosen: str | None = None) -> bool:
-        """Whether an assistant is there to be asked without waiting."""
+        """Whether an assistant can be asked without waiting for it to open."""
         future = self._opening.get(Offer.parse(chosen) if chosen else self.offers[0])
         return future is not None and future.done() and future.exception() is None
 
@@ -110,7 +110,7 @@ class Service:
         chosen = {"backend": offer.backend, "model": offer.model or self.settings.model}
         try:
             future.set_result(Assistant.open(settings=self.settings.model_copy(update=chosen)))
-        except BaseException as error:  # handed to whoever asks
+        except BaseException as error:  # passed on to whoever asks
             future.set_exception(error)
 
     @asynccontextmanager
@@ -118,7 +118,7 @@ class Service:
         """A place among the questions that run.
 
         Raises:
-            BusyError: As many are running and waiting as may.
+            BusyError: No more may run or wait.
         """
         if self._slots is None:
             self._slots = asyncio.Semaphore(self._running)

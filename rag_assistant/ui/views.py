@@ -1,4 +1,4 @@
-"""The parts of the page as HTML: the conversation, the answer under way, the sources, the list of chats."""
+"""The parts of the page as HTML: the conversation, the answer being written, the sources, the list of chats."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from rag_assistant.html import answer_html, nearest_html, sources_html
-from rag_assistant.inline import escape, inline, settled
+from rag_assistant.inline import escape, inline, stable_prefix
 from rag_assistant.render import clean, one_line, to_text
 from rag_assistant.types import Answer
 from rag_assistant.ui.chat_history import Chat, ChatHistory, Exchange
@@ -34,13 +34,13 @@ _EXPORTS = (("markdown", "Markdown"), ("bibtex", "BibTeX"), ("json", "JSON"))
 
 
 def conversation(chat: Chat, examples: Sequence[str] = (), *, about: str = "", until: int | None = None) -> str:
-    """The finished exchanges of a chat; a welcome where there are none.
+    """The finished exchanges of a chat; a welcome if there are none.
 
     Args:
         chat: What to show.
         examples: Questions to offer in an empty chat.
-        about: What is asked here, in a few words.
-        until: How many exchanges to show; ``None`` is all.
+        about: The corpus, in a few words.
+        until: How many exchanges to show; ``None`` shows all.
     """
     shown = chat.exchanges[:until]
     if not shown:
@@ -68,12 +68,12 @@ def trouble(message: str, hint: str) -> str:
 
 
 def under_way(question: str, place: int, draft: Answer | None = None, *, stage: str = "", detail: str = "") -> str:
-    """The question being answered: its stage, and what is written so far, with the markers of finished statements as
-    links. ``data-text`` keeps the text for when it is stopped."""
+    """The question being answered: its stage, and the text so far, with the markers of finished statements as links.
+    ``data-text`` keeps the text in case the visitor stops it."""
     label = _STAGES.get(stage, stage)
     said = f"{label} {detail}" if detail else label
     text = draft.text if draft else ""
-    written = answer_html(_settled(draft), prefix=f"t{place}", under_way=True) if draft and text else ""
+    written = answer_html(_stable(draft), prefix=f"t{place}", under_way=True) if draft and text else ""
     body = f'<div class="answer">{written}</div>' if written else ""
     return (
         f'<section class="turn live" data-turn="{place}" data-text="{escape(text)}" data-stage="{escape(said)}">'
@@ -83,7 +83,7 @@ def under_way(question: str, place: int, draft: Answer | None = None, *, stage: 
 
 
 def source_sets(chat: Chat) -> str:
-    """The sources of every exchange; the page shows one set at a time: the last, until a marker is followed."""
+    """The sources of every exchange; the page shows one set at a time: the last one, until a marker is clicked."""
     answers = [exchange.answer or exchange.draft for exchange in chat.exchanges]
     sets = [_source_set(answer, place) for place, answer in enumerate(answers) if answer]
     sets = [one for one in sets if one]
@@ -93,12 +93,11 @@ def source_sets(chat: Chat) -> str:
     return "".join(sets)
 
 
-def chat_list(book: ChatHistory) -> str:
-    """The chats by name, with what can be done with each."""
-    rows = "".join(_chat_row(chat, chat.id == book.open_id) for chat in book.chats if chat.exchanges or chat.name)
-    note = (
-        '<p class="small">The oldest chats were left out: the browser has no more room.</p>' if book.shortened else ""
-    )
+def chat_list(history: ChatHistory) -> str:
+    """The chats by name, with buttons for each."""
+    rows = "".join(_chat_row(chat, chat.id == history.open_id) for chat in history.chats if chat.exchanges or chat.name)
+    left_out = "The oldest chats were left out: the browser has no more room."
+    note = f'<p class="small">{left_out}</p>' if history.shortened else ""
     listed = f'<ul class="chats">{rows}</ul>' if rows else '<p class="empty">No chats yet.</p>'
     return (
         f'<div class="drawer-head"><h2>Chats</h2>{_button("close", "✕", "Close chats")}</div>'
@@ -170,7 +169,7 @@ def _answer(exchange: Exchange, answer: Answer, place: int) -> str:
 
 
 def _failed(answer: Answer) -> str:
-    """What a model wrote when none of it held, for who wants to see."""
+    """What a model wrote when none of it held, for those who want to see it."""
     if not answer.draft:
         return ""
     written = answer_html(replace(answer, text=answer.draft, statements=(), citations=()))
@@ -247,16 +246,16 @@ def _chat_row(chat: Chat, is_open: bool) -> str:
 
 
 def _button(do: str, html: str, label: str = "", *, style: str = "quiet", state: str = "", **data: str | int) -> str:
-    """A button that the page's script acts on; ``html`` is safe already, the rest is escaped here."""
+    """A button that the page's script acts on; ``html`` is safe already, everything else is escaped here."""
     named = f' aria-label="{escape(label)}"' if label else ""
     held = "".join(f' data-{name}="{escape(str(value))}"' for name, value in data.items())
     return f'<button type="button" class="{style}" data-do="{do}"{named}{state}{held}>{html}</button>'
 
 
-def _settled(draft: Answer) -> Answer:
-    """Without what may look different in a moment; statements are finished and stay as they are."""
+def _stable(draft: Answer) -> Answer:
+    """The draft without text that may look different in a moment; statements are finished and stay as they are."""
     done = max((statement.end for statement in draft.statements), default=0)
-    return replace(draft, text=draft.text[:done] + settled(draft.text[done:]))
+    return replace(draft, text=draft.text[:done] + stable_prefix(draft.text[done:]))
 
 
 def _unbroken(flag: re.Match[str]) -> str:

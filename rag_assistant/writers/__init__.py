@@ -1,1 +1,1 @@
-"""What writes answers: sentences of the abstracts themselves, a model, lists of papers, facts from records."""
+"""Writers of answers: from the abstracts' own sentences, by a model, as lists of papers, from records."""

@@ -1,4 +1,4 @@
-"""What the assistant asks of a writer: given a question and its evidence, write an answer piece by piece."""
+"""The interface of a writer: given a question and its evidence, it writes an answer piece by piece."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from rag_assistant.types import Length
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """A question with all that its answer may rest on.
+    """A question with everything that its answer may rest on.
 
     Attributes:
-        form: The stand-alone question and what its form asks for.
-        evidence: Papers, best first, with all their sentences; labels count from these.
-        length: How long an answer is wanted; ``normal`` leaves it to the writer.
+        form: The self-contained question, and what its form asks for.
+        evidence: Papers, best first, with all their sentences; labels are positions in it.
+        length: How long the answer should be; ``normal`` leaves it to the writer.
     """
 
     form: QuestionForm
@@ -37,14 +37,14 @@ class Backend(Protocol):
 
     @property
     def model(self) -> str:
-        """The model behind it; empty where there is none."""
+        """The model behind it; empty if there is none."""
 
     def stream(self, prompt: Prompt) -> Iterator[Piece]:
-        """The pieces of the answer, as they come.
+        """The pieces of the answer, as they are written.
 
         Raises:
             BackendError: The model failed.
         """
 
     def astream(self, prompt: Prompt) -> AsyncIterator[Piece]:
-        """The same, without blocking the event loop."""
+        """The same without blocking the event loop."""

@@ -17,18 +17,16 @@ from rag_assistant.types import Paper
 from rag_assistant.writers.lists import belongs
 
 CREDITED = 0.9
-"""From this match on a sentence that credits somebody does so with what is asked about."""
+"""The match from which a sentence that credits somebody is taken to credit them with what is asked about."""
 HALF = 0.5
-"""From this share of a topic's words on, by weight, an abstract may be about it."""
+"""The share of a topic's words, by weight, from which an abstract may be about it."""
 MAX_LISTED = 20
 
 
 def matches_person(paper: Paper, person: str) -> bool:
-    """Whether, for each person asked for, one author bears every part of the name.
+    """Whether, for each person asked for, one author's name has every part of theirs.
 
-    Whole words are compared, ignoring case, accents and full stops.
-
-    An initial matches a part that begins with it.
+    Whole words are compared, ignoring case, accents and full stops; an initial matches a part that begins with it.
     """
     people = [asked for name in re.split(r",|\band\b|&", person) if (asked := _name_parts(name))]
     authors = [_name_parts(author) for author in paper.authors]
@@ -49,7 +47,7 @@ def _has_all(asked: list[str], author: list[str]) -> bool:
 
 
 def answer_bibliography(form: QuestionForm, evidence: QuestionEvidence) -> Iterator[Piece]:
-    """The pieces that answer a question on the bibliography; a refusal where no paper or field is found."""
+    """The pieces that answer a question about the bibliography; a refusal if no paper or field is found."""
     if form.field == "papers_by":
         return _papers_by(form, evidence)
     if form.field == "records" and form.records is not None:
@@ -91,7 +89,7 @@ def _papers_by(form: QuestionForm, evidence: QuestionEvidence) -> Iterator[Piece
 
 
 def fitting_papers(records: RecordQuery, papers: Sequence[Paper]) -> list[Paper]:
-    """The papers whose records fit every condition, and of those the extreme ones where such are asked for."""
+    """The papers whose records fit every condition; if extremes are asked for, only those."""
     fit = [paper for paper in papers if all(_fits(paper, condition) for condition in records.conditions)]
     if records.order is None:
         return fit
@@ -101,13 +99,13 @@ def fitting_papers(records: RecordQuery, papers: Sequence[Paper]) -> list[Paper]
 
 
 def _extreme(paper: Paper, order: Order) -> int | None:
-    """What the papers asked for have most of; ``None`` where the record doesn't say."""
+    """The number by which the papers are ordered, largest first; ``None`` if the record doesn't have it."""
     value = len(paper.authors) or None if order.endswith("authors") else paper.year
     return value if value is None or order in ("most authors", "newest") else -value
 
 
 def _fits(paper: Paper, condition: Condition) -> bool:
-    """Whether the record says so, or with a negated condition says otherwise; a field that isn't there says nothing."""
+    """Whether the record meets the condition, or, if that is negated, says otherwise; a missing field does neither."""
     known = {"year": paper.year, "count": paper.authors, "author": paper.authors, "venue": paper.venue}[condition.field]
     if not known:
         return False
@@ -125,7 +123,7 @@ def _alternatives(name: str) -> list[str]:
     return re.split(r",\s*(?:or\s+)?|\s+or\s+", name) if " or " in name else [name]
 
 
-_TOLD_BY: dict[str, Field] = {"year": "year", "count": "count", "author": "authors", "venue": "venue"}
+_FIELD_SHOWN: dict[str, Field] = {"year": "year", "count": "count", "author": "authors", "venue": "venue"}
 
 
 def _records(records: RecordQuery, evidence: QuestionEvidence) -> Iterator[Piece]:
@@ -140,7 +138,7 @@ def _records(records: RecordQuery, evidence: QuestionEvidence) -> Iterator[Piece
             message += f" They are from {years[0]}{f' to {years[-1]}' if len(years) > 1 else ''}."
         yield Refusal("not_in_corpus", said, message)
         return
-    fields = [_TOLD_BY[condition.field] for condition in records.conditions]
+    fields = [_FIELD_SHOWN[condition.field] for condition in records.conditions]
     if records.order is not None:
         fields.append("count" if records.order.endswith("authors") else "year")
     yield Matched(len(fit))
@@ -150,10 +148,10 @@ def _records(records: RecordQuery, evidence: QuestionEvidence) -> Iterator[Piece
     yield Frame(f"{len(fit)} of {len(papers)} {'paper' if len(papers) == 1 else 'papers'}:")
     rows = [index for index, paper in enumerate(papers) if paper.id in fit]
     for index in rows[:MAX_LISTED]:
-        told = _tell(fields[-1], papers[index])
-        if told is not None:
+        row = _field_sentence(fields[-1], papers[index])
+        if row is not None:
             yield Frame("\n- ")
-            yield Draft(told[0], (Label(index),), "bibliography", told[1])
+            yield Draft(row[0], (Label(index),), "bibliography", row[1])
     if len(rows) > MAX_LISTED:
         yield Frame(f"\n\nThe other {len(rows) - MAX_LISTED} are left out here.")
 
@@ -169,7 +167,7 @@ def _all(papers: Sequence[Paper]) -> Iterator[Piece]:
 
 
 def _without(topic: str, evidence: QuestionEvidence) -> Iterator[Piece]:
-    """The papers that aren't found to be on a topic and don't have its words: the abstracts can't show more."""
+    """The papers that weren't found for a topic and don't have its words: more the abstracts can't show."""
     form = list_on(topic)
     rows = [
         at
@@ -191,7 +189,7 @@ def _without(topic: str, evidence: QuestionEvidence) -> Iterator[Piece]:
 
 
 def _same_words(words: tuple[QuestionWord, ...], paper: PaperEvidence) -> float:
-    """The share of the words that the paper has as they are, by weight."""
+    """The share of the words, by weight, that the paper has unchanged."""
     return coverage(words, tuple(float(match == 1.0) for match in paper.matches))
 
 
@@ -226,15 +224,15 @@ def _of_one(form: QuestionForm, evidence: QuestionEvidence) -> Iterator[Piece]:
     if quoted is not None:
         yield quoted
         return
-    told = _tell(form.field, paper, form.text)
-    if told is None:
+    found = _field_sentence(form.field, paper, form.text)
+    if found is None:
         yield Refusal(
             "not_in_abstracts",
             (form.field or "",),
             f"The record of “{paper.title}” doesn't give its {form.field}.",
         )
         return
-    text, fields = told
+    text, fields = found
     yield Draft(text, (Label(able[0]),), "bibliography", fields)
 
 
@@ -248,9 +246,9 @@ _ABOUT_THE_PAPER = re.compile(r"\b(?:paper|work|article|study|authors?|wrote|wri
 
 
 def _credited(form: QuestionForm, evidence: QuestionEvidence, index: int) -> Draft | Refusal | None:
-    """The sentence that credits somebody with what is asked about; ``None`` where the question is about the paper.
+    """The sentence that credits somebody with what is asked about; ``None`` if the question is about the paper itself.
 
-    A refusal where the sentences that credit somebody do so with something else.
+    A refusal if the sentences that credit somebody credit them with something else.
     """
     asked = _SOURCE.sub("", form.text)
     if _ABOUT_THE_PAPER.search(asked) or not _INVENTED.search(asked):
@@ -270,8 +268,8 @@ def _credited(form: QuestionForm, evidence: QuestionEvidence, index: int) -> Dra
 
 
 def _quoted_address(form: QuestionForm, evidence: QuestionEvidence, index: int) -> Draft | None:
-    """The sentence of the abstract with the address asked for: of code, or at a host that the question names and the
-    record has no link to."""
+    """The sentence of the abstract with the address asked for: that of the code, or one at a host that the question
+    names and the record has no link to."""
     paper = evidence.papers[index]
     named = form.field == "link" and not any(name.lower() in form.text.lower() for name in paper.hit.paper.links)
     for place, sentence in enumerate(paper.sentences):
@@ -282,7 +280,8 @@ def _quoted_address(form: QuestionForm, evidence: QuestionEvidence, index: int) 
     return None
 
 
-def _tell(field: Field | None, paper: Paper, asked: str = "") -> tuple[str, tuple[str, ...]] | None:
+def _field_sentence(field: Field | None, paper: Paper, asked: str = "") -> tuple[str, tuple[str, ...]] | None:
+    """A sentence with a field of a paper's record, and the fields that it repeats; ``None`` if the record lacks it."""
     title = f"“{paper.title}”"
     if field == "authors" and paper.authors:
         return f"{title} is by {_joined(paper.authors)}.", ("title", "authors")

@@ -1,4 +1,4 @@
-"""Sentences in which a model says what the abstracts don't tell."""
+"""Sentences in which a model says what the abstracts don't say."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from rag_assistant.writers.partial import may_match
 
 _MAX_PART = 160
 _IN_QUESTION = 0.6
-"""So much of what is denied must stand in the question: else the sentence is a claim like any other."""
+"""The share of what is denied that must be in the question: otherwise the sentence is a claim like any other."""
 
 _TELL = (
     r"(?:say|state|mention|tell|report|specif(?:y|ie)|describe|provide|contain|give|discuss|address|include|explain|answer|"
@@ -61,16 +61,16 @@ _PASSED_OVER = content_stems(
     "sufficient specific further exact number amount using stated mentioned specified reported described disclosed "
     "currently explicitly"
 )
-"""Of words that a denial may hold besides what it denies, as far as these are known."""
+"""Known words that a denial may have besides what it denies."""
 WHOLE = "the rest of the question"
-"""What is missing where a denial names nothing."""
+"""What is missing if a denial names nothing."""
 
 
 def denied_part(sentence: str, question: str) -> str | None:
-    """What a sentence says the abstracts don't tell; ``None`` for a sentence that is no denial.
+    """What a sentence says is not in the abstracts; ``None`` for a sentence that is no denial.
 
-    Only what the question asks for can be denied: a sentence that denies something else is left to be checked as a
-    claim, so that no text of a model gets into an answer this way.
+    Only what the question asks for can be denied: a sentence that denies something else is checked as a claim, so that
+    no text of a model gets into an answer this way.
     """
     match = _DENIAL.match(sentence) or _UNSTATED.match(sentence)
     if match is None:
@@ -85,16 +85,16 @@ def denied_part(sentence: str, question: str) -> str | None:
     return part
 
 
-def may_deny(begun: str, question: str) -> bool:
+def may_deny(beginning: str, question: str) -> bool:
     """Whether a sentence that begins like this may turn out to be a denial of what the question asks for."""
     asked = content_stems(question)
-    # With more strange words than this not even all of the question's would be enough of them.
+    # With more other words than this, even all the words of the question would be too small a share.
     most = len(asked) * (1 - _IN_QUESTION) / _IN_QUESTION
-    whole = _LAST_WORD.sub("", begun)
-    if (match := _DENIAL.match(begun)) is not None:
+    whole = _LAST_WORD.sub("", beginning)
+    if (match := _DENIAL.match(beginning)) is not None:
         return len(content_stems(whole[match.start("part") :]) - asked - _PASSED_OVER) <= most
-    if may_match(_DENIAL, begun):
+    if may_match(_DENIAL, beginning):
         return True
-    if _UNSTATED.match(begun):
-        return denied_part(begun, question) is not None
-    return may_match(_UNSTATED, begun) and len(content_stems(whole) - asked - _PASSED_OVER) <= most
+    if _UNSTATED.match(beginning):
+        return denied_part(beginning, question) is not None
+    return may_match(_UNSTATED, beginning) and len(content_stems(whole) - asked - _PASSED_OVER) <= most

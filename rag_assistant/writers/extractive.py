@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 from rag_assistant.drafts import Draft, Label, Missing, Piece, Refusal
 from rag_assistant.evidence.answerability import Answerability, judge
-from rag_assistant.evidence.base import CLOSE, PaperEvidence, QuestionEvidence, heaviest
-from rag_assistant.evidence.comparison_subjects import best_for_subject, subject_words, subset
+from rag_assistant.evidence.base import PaperEvidence, QuestionEvidence, heaviest
+from rag_assistant.evidence.comparison_subjects import Subject, best_for_subject, subjects_of
 from rag_assistant.evidence.sentence_choice import ranked, smallest_set
 from rag_assistant.questions.form import QuestionForm
 from rag_assistant.types import Length
@@ -31,7 +31,6 @@ class Size:
     Attributes:
         alone, least: Sentences of a paper that answers alone.
         first, others: Sentences of the better and of the other of two papers, or of one side of a comparison.
-        together: Sentences that serve all sides of a comparison.
         listed: Papers of a list.
     """
 
@@ -39,14 +38,13 @@ class Size:
     least: int
     first: int
     others: int
-    together: int
     listed: int
 
 
 SIZES: Mapping[Length, Size] = {
-    "short": Size(alone=1, least=1, first=1, others=1, together=1, listed=5),
-    "normal": Size(alone=3, least=1, first=2, others=1, together=2, listed=20),
-    "long": Size(alone=6, least=5, first=3, others=2, together=5, listed=60),
+    "short": Size(alone=1, least=1, first=1, others=1, listed=5),
+    "normal": Size(alone=3, least=1, first=2, others=1, listed=20),
+    "long": Size(alone=6, least=5, first=3, others=2, listed=60),
 }
 
 
@@ -63,8 +61,8 @@ class ExtractiveWriter:
             return answer_bibliography(form, evidence)
         if form.kind == "list":
             return matched_by_words(form, evidence, size.listed)
-        if form.kind == "comparison":
-            return _comparison(form, evidence, size)
+        if form.kind == "comparison" and (subjects := subjects_of(form, evidence.words)):
+            return _comparison(subjects, evidence, size)
         return _sentences(form, evidence, size, brief=prompt.length == "short")
 
     async def astream(self, prompt: Prompt) -> AsyncIterator[Piece]:
@@ -110,44 +108,28 @@ def _sentences(form: QuestionForm, evidence: QuestionEvidence, size: Size, *, br
             yield _draft(index, evidence.papers[index], sentence)
 
 
-def _comparison(form: QuestionForm, evidence: QuestionEvidence, size: Size) -> Iterator[Piece]:
-    """Evidence for each side; one sentence serves both where it names both."""
+def _comparison(subjects: list[Subject], evidence: QuestionEvidence, size: Size) -> Iterator[Piece]:
+    """The best sentence on each side, which may be one for both."""
     judgements = _judgements(evidence)
     if not any(judgement.on_topic for judgement in judgements):
         yield Refusal("not_in_corpus", heaviest(evidence))
         return
-    sides = [subject_words(evidence.words, side) for side in form.sides]
-    found: list[tuple[int, int] | None] = []
-    for side in sides:
-        found.append(best_for_subject(evidence, side) if side else None)
+    found = [best_for_subject(evidence, subject) for subject in subjects]
     if not any(found):
         yield _refusal(evidence, judgements)
         return
-    together = _names_all(evidence, judgements, [side for side in sides if side])
-    if together is not None:
-        for sentence in smallest_set(evidence.words, evidence.papers[together], size.together, size.least):
-            yield _draft(together, evidence.papers[together], sentence)
-        return
     told: set[tuple[int, int]] = set()
-    for name, place in zip(form.sides, found, strict=True):
+    for subject, place in zip(subjects, found, strict=True):
         if place is None:
-            yield Missing(name)
+            yield Missing(subject.name)
         elif place not in told:
             index, sentence = place
             taken = {*told, *found}  # the sentences of the other sides are told in their turn
-            order = ranked(evidence.words, evidence.papers[index])
-            more = [at for _, at in order if (index, at) not in taken][: size.others - 1]
+            paper = evidence.papers[index]
+            best, most = [at for _, at in ranked(evidence.words, paper)], size.others
+            if found.count(place) > 1:  # the best on both sides; what is best on the question may be another
+                best, most = best[: size.least], size.first
+            more = [at for at in best if (index, at) not in taken][: most - 1]
             for at in sorted((sentence, *more)):
                 told.add((index, at))
                 yield _draft(index, evidence.papers[index], at)
-
-
-def _names_all(evidence: QuestionEvidence, judgements: list[Answerability], sides: list[tuple[int, ...]]) -> int | None:
-    """The best paper with a sentence that names every side, if there is one."""
-    for index, paper in enumerate(evidence.papers):
-        if judgements[index].on_topic and any(
-            all(subset(evidence.words, sentence.matches, side) >= CLOSE for side in sides)
-            for sentence in paper.sentences
-        ):
-            return index
-    return None

@@ -1,8 +1,8 @@
-"""Writes with a model: the prompt, packed to fit, and the reading of the reply.
+"""Writes with a model: packs the prompt to fit, and reads the reply.
 
-The bibliography's facts are answered as by the extractive writer, from the records: a model could only get them wrong.
-A list is asked for in batches, see :mod:`rag_assistant.answering.listing`; one that is asked for like any answer is
-made by the question's words.
+Bibliographic facts come from the records, as with the extractive writer: a model could only get them wrong. Lists are
+judged in batches, see :mod:`rag_assistant.answering.listing`; a list requested from this writer like any other answer
+is matched by the words of the question.
 """
 
 from __future__ import annotations
@@ -31,24 +31,24 @@ from rag_assistant.writers.reply import Reply
 COMPACT_UP_TO = 4096
 """A model that takes no more tokens than this gets the compact prompt."""
 SMALL_MODEL = 4.0
-"""So does one whose name tells that it has no more than so many billion parameters."""
+"""So does one whose name says that it has no more than this many billion parameters."""
 SMALL_PROMPT = 1100
-"""Tokens of a prompt for such a model: the more sentences it is given, the more often it picks one that doesn't
+"""Tokens of a prompt for such a small model: the more sentences it is given, the more often it picks one that doesn't
 answer."""
 JUDGED_AT_ONCE = 12
-"""Papers of a list that a model is asked about in one call, where its context holds them."""
+"""How many papers of a list a model is asked about in one call, if its context holds them."""
 _SIZE = re.compile(r"(?<![^\W_])(?<!\.)(?P<number>\d{1,3}(?:\.\d+)?)(?P<unit>[bm])(?![^\W_])", re.IGNORECASE)
 _WITHOUT_MODEL = ("bibliography", "list")
 
 
 @dataclass(frozen=True, slots=True)
 class Packed:
-    """A prompt as a model is sent it.
+    """A prompt as it is sent to a model.
 
     Attributes:
         rendered: The text.
-        evidence: What of the evidence is in it.
-        notice: What the user should know of what isn't; may be empty.
+        evidence: The part of the evidence that is in it.
+        notice: What the user should know about the rest; may be empty.
     """
 
     rendered: Rendered
@@ -61,7 +61,7 @@ class GenerativeWriter:
 
     Args:
         chat_model: The model.
-        prompts: Folder of own prompts.
+        prompts: Folder of the user's own prompts.
     """
 
     def __init__(self, chat_model: ChatModel, prompts: Path | None = None) -> None:
@@ -80,11 +80,11 @@ class GenerativeWriter:
 
     @property
     def server(self) -> str:
-        """Who answers."""
+        """Who answers, for messages to people."""
         return self.caller.model.server
 
     def packed(self, prompt: Prompt) -> Packed | None:
-        """The prompt with as much of the evidence as fits; ``None`` where no model is needed.
+        """The prompt with as much of the evidence as fits; ``None`` if no model is needed.
 
         Raises:
             BackendContextTooLong: Not even one sentence fits.
@@ -105,7 +105,7 @@ class GenerativeWriter:
         return Packed(rendered(evidence), evidence, notice if sent < all_of_them else "")
 
     def packed_list(self, prompt: Prompt) -> Packed:
-        """The prompt that asks which of the first papers belong in a list, as many of these as fit.
+        """The prompt that asks which of the first papers, as many as fit, belong in a list.
 
         Raises:
             BackendContextTooLong: Not even one sentence fits.
@@ -138,7 +138,7 @@ class GenerativeWriter:
         yield from self.caller.prepared(packed.rendered, self.reply(packed, prompt)).pieces()
 
     async def astream(self, prompt: Prompt) -> AsyncIterator[Piece]:
-        """The same, without blocking."""
+        """The same without blocking."""
         packed = await asyncio.to_thread(self.packed, prompt)
         if packed is None:
             for piece in ExtractiveWriter().stream(prompt):
@@ -150,7 +150,7 @@ class GenerativeWriter:
                 yield piece
 
     def reply(self, packed: Packed, prompt: Prompt) -> ModelReply:
-        """What reads the reply to a prompt that asks for an answer."""
+        """The reader of the reply to a prompt for an answer."""
         return _AnswerReply(packed.evidence, prompt.form.text, self.server)
 
     def _room(self, limit: int | None) -> int:
@@ -166,16 +166,16 @@ class GenerativeWriter:
 
 
 class _AnswerReply(ModelReply):
-    """An answer: sentences with labels, as they come."""
+    """An answer: sentences with labels, as they arrive."""
 
-    _tells_cut = True
+    _notes_cut = True
 
     def __init__(self, evidence: QuestionEvidence, question: str, server: str) -> None:
         super().__init__(server)
         self._reply = Reply(evidence, question)
 
     def broken(self, error: BackendError) -> Iterator[Piece]:
-        """Its last whole sentence, what the reply took, and the error."""
+        """The last complete sentence and the usage, then the error."""
         if self.begun:
             yield from self._reply.finish(truncated=True, broken=True)
             yield self._usage
@@ -193,7 +193,6 @@ class _AnswerReply(ModelReply):
 
 
 def is_small(model: str) -> bool:
-    """Whether a model's name tells that it is a small one: ``qwen2.5-1.5b-instruct``, ``llama3.2:3b``; the first size
-    counts."""
+    """Whether a model is small by its name, as ``qwen2.5-1.5b-instruct`` or ``llama3.2:3b``; the first size counts."""
     size = _SIZE.search(model)
     return size is not None and (size["unit"] in "mM" or float(size["number"]) <= SMALL_MODEL)

@@ -1,4 +1,4 @@
-"""Replies of models that write JSON where text was asked for: the text in it, with its labels put after it."""
+"""Replies of models that write JSON where text was asked for: the text in the JSON, followed by its labels."""
 
 from __future__ import annotations
 
@@ -16,42 +16,42 @@ _ENDED = re.compile(r"[.!?\u2026][\"'\u201d\u2019)\]]*\Z")
 
 
 def may_be_json(text: str) -> bool:
-    """Whether the beginning of a reply looks like JSON or a fenced block, so that its end has to be waited for."""
+    """Whether the beginning of a reply looks like JSON or a fenced block, so that one has to wait for its end."""
     return _BEGINS.match(text) is not None
 
 
 def unpacked(text: str, sentinel: str) -> str:
-    """The text of a reply that is JSON or stands in a fence; any other reply as it is.
+    """The text of a reply that is JSON or fenced; any other reply as it is.
 
     Args:
         text: The whole reply.
-        sentinel: What stands for an answer that is there and empty.
+        sentinel: Stands for an answer that is present but empty.
     """
     fenced = _FENCE.match(text.strip())
     inside = fenced["inside"] if fenced else text
     try:
         value = json.loads(inside)
-        told = " ".join(_texts(value, sentinel)) if isinstance(value, dict | list) else ""
-    except (ValueError, RecursionError):  # no JSON, or nested deeper than any answer
+        joined = " ".join(_texts(value, sentinel)) if isinstance(value, dict | list) else ""
+    except (ValueError, RecursionError):  # not JSON, or nested deeper than any answer
         return inside
-    return told or inside
+    return joined or inside
 
 
 def _texts(value: Any, sentinel: str) -> Iterator[str]:
     if isinstance(value, list):
         for item in value:
-            yield from _told(item, "", sentinel)
+            yield from _text(item, "", sentinel)
         return
     names = {str(name).lower(): name for name in value}
     markers = "".join(_markers(value[names[name]]) for name in _LABELS if name in names)
     for lowered, name in names.items():
         if lowered in _TEXTS:
-            yield from _told(value[name], markers, sentinel)
+            yield from _text(value[name], markers, sentinel)
         elif lowered not in _LABELS and isinstance(value[name], dict | list):
             yield from _texts(value[name], sentinel)
 
 
-def _told(value: Any, markers: str, sentinel: str) -> Iterator[str]:
+def _text(value: Any, markers: str, sentinel: str) -> Iterator[str]:
     if isinstance(value, dict | list):
         yield from _texts(value, sentinel)
     elif value is None or value == "":
@@ -65,7 +65,7 @@ def _told(value: Any, markers: str, sentinel: str) -> Iterator[str]:
 
 
 def _markers(value: Any) -> str:
-    """Of what stands where labels are, only what is one."""
+    """The labels in a field for labels, and nothing else in it."""
     if isinstance(value, list):
         return "".join(_markers(item) for item in value)
     if isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""What a model says of papers that may belong in a list: the labels it names, and nothing else of its text."""
+"""A model's reply about papers that may belong in a list: only the labels that it names are used."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ _DENIES = re.compile(
     r"|(?:is\s+|are\s+)?(?:irrelevant|unrelated|off-topic)\b)",
     re.IGNORECASE,
 )
-"""A line that says of a paper that it doesn't belong; asked for are only those that do."""
+"""A line that says that a paper doesn't belong, although the prompt asks only for those that do."""
 
 
 @dataclass(frozen=True, slots=True)
 class Picked:
-    """Which papers of a batch a model takes into a list.
+    """The papers of a batch that a model picks for a list.
 
     Attributes:
-        labels: One for each paper that belongs, in their order.
-        judged: Of how many papers, from the first on, the reply tells whether they belong; none where it can't be read.
+        labels: One for each paper that belongs, in the papers' order.
+        judged: For how many papers, from the first on, the reply says whether they belong; 0 if it can't be read.
         unknown: How many labels named nothing that was sent.
     """
 
@@ -41,9 +41,9 @@ class Picked:
 
 
 class ListReply(ModelReply):
-    """Read as a whole; reasoning alone is nothing."""
+    """A reply read as a whole; reasoning alone counts as empty."""
 
-    _tells_cut = True
+    _notes_cut = True
 
     @property
     def _empty(self) -> bool:
@@ -54,9 +54,9 @@ def picked(text: str, evidence: QuestionEvidence, *, truncated: bool = False) ->
     """Reads a reply.
 
     Args:
-        text: Without reasoning. A line names a paper by a label of one of its sentences, or by its number alone.
+        text: The reply without reasoning. A line names a paper by a label of one of its sentences, or by its number.
         evidence: What the model was sent.
-        truncated: Whether the reply was cut off: then nothing is known of the papers after the last that it names.
+        truncated: Whether the reply was cut off: then nothing is known about papers after the last one it names.
     """
     said, denied, readable = list[Label](), list[Label](), False
     for line in text.splitlines():
@@ -68,7 +68,7 @@ def picked(text: str, evidence: QuestionEvidence, *, truncated: bool = False) ->
             said += labels
     known = [label for label in said if _quotable(label, evidence)]
     rows = {label.paper: label for label in reversed(known)}
-    for label in known:  # a sentence shows more than the paper's number
+    for label in known:  # the label of a sentence says more than the number of a paper
         if rows[label.paper].sentence is None:
             rows[label.paper] = label
     judged = len(evidence.papers) if readable else 0
@@ -87,7 +87,7 @@ def _labels(line: str, papers: int) -> list[Label]:
 
 
 def _quotable(label: Label, evidence: QuestionEvidence) -> bool:
-    """Whether there is such a sentence among what was sent; one that gives orders was not."""
+    """Whether the label names something that was sent; sentences with injected instructions were not."""
     if not 0 <= label.paper < len(evidence.papers):
         return False
     sentences = evidence.papers[label.paper].sentences

@@ -1,6 +1,6 @@
-"""The citation markers that models write, and where they stand: ``[2.s3]``, ``[2]``, ``[1][2]``, ``[1.s1, 2.s3]``,
-``[1-3]``, ``【1】``, ``[^1]``; and, where they number papers that were sent, ``(1)``, ``¹``, ``<sup>1</sup>``,
-"Paper 1": the reader's numbers are others."""
+"""The citation markers that models write, and where they are: ``[2.s3]``, ``[2]``, ``[1][2]``, ``[1.s1, 2.s3]``,
+``[1-3]``, ``【1】``, ``[^1]``; and, if they are numbers of papers that were sent, ``(1)``, ``¹``, ``<sup>1</sup>``,
+"Paper 1". The user sees other numbers."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _BARE = re.compile(
     rf"|(?:(?<=[A-Za-z]{{3}})|(?<=[.,;:!?)\"'\u201d\u2019]))(?P<high>[{_HIGH}]{{1,2}}(?:,\s?[{_HIGH}]{{1,2}})*)(?![\w⁺⁻])",
     re.IGNORECASE,
 )
-"""What may as well be a number or a power: taken for a marker only if all of it are numbers of papers."""
+"""What may also be a number or a power: taken for a marker only if all its numbers are numbers of papers."""
 _FROM_HIGH = str.maketrans(_HIGH, "0123456789")
 OPEN_MARKER = re.compile(r"[\[【(][^\[\]【】()\n]{0,80}$")
 """The end of a text that may become a marker with what comes next."""
@@ -39,7 +39,7 @@ _GROWING = re.compile(
     rf"[{_HIGH}]{{1,2}}(?:,\s?[{_HIGH}]{{1,2}})*,?\s*\Z|(?<![\w-])(?:papers?|sources?)\s\d[\d,;&:\s]*(?:and?|a)?\s*\Z",
     re.IGNORECASE,
 )
-"""A marker at the end of a text that may have further numbers."""
+"""A marker at the end of a text that more numbers may extend."""
 
 _PART = re.compile(
     r"(?:(?P<paper>\d{1,4})(?:(?:\s*\.\s*s|\s*,?\s*sentences?)\s*(?P<sentence>\d{1,4}))?|s\s*(?P<alone>\d{1,4}))",
@@ -53,8 +53,8 @@ _OPENS = re.compile(r"(?:\A|[.!?]\s+|\n)\W*$")
 
 @dataclass(frozen=True, slots=True)
 class Marker:
-    """A marker at ``[start, end)`` of a text, with the labels it names, counted from 0; they may not exist. ``noun``
-    marks one that is a part of its sentence: "Paper 2"."""
+    """A marker at ``[start, end)`` of a text, with the labels that it names, counted from 0, which may not exist.
+    ``noun``: whether it is a part of its sentence: "Paper 2"."""
 
     start: int
     end: int
@@ -63,29 +63,29 @@ class Marker:
 
 
 def markers(text: str, papers: int = 0) -> list[Marker]:
-    """The markers of a text in order; brackets in formulas and code are none, nor is an interval such as ``[0, 1]``.
+    """The markers of a text in order; brackets in formulas and code don't count, nor do intervals such as ``[0, 1]``.
 
     Args:
         text: What a model wrote.
-        papers: How many papers it was sent.
+        papers: How many papers the model was sent.
     """
     formulas = [(a, b) for a, b in protected_spans(text) if text[a] in "$\\`"]
     found = []
     for match in MARKER.finditer(text):
-        # An escaped bracket opens a formula in TeX; one that holds nothing but a label is none.
+        # An escaped bracket opens a formula in TeX, unless it holds nothing but a label.
         if any(a < match.end() and match.start() < b and (a, b) != match.span() for a, b in formulas):
             continue
         items = match["items"] or match["round"]
         if re.search(r"(?:^|[\s,;–-])0+(?:$|[\s,;–-])", items):
             continue
-        # The number of a footnote says nothing: what it rests on is looked for.
+        # A footnote's number names no paper: what the sentence rests on is looked up instead.
         labels = () if items.startswith("^") else _labels(items)
         found.append(Marker(match.start(), match.end(), labels))
     for match in _BARE.finditer(text):
         if match["named"] and any(marker.start <= match.start() < marker.end for marker in found):
-            continue  # "[paper 2]" is one already
-        told = (match["round"] or match["sup"] or match["named"] or match["high"]).translate(_FROM_HIGH)
-        numbers = [int(number) for number in re.findall(r"\d+", told)]
+            continue  # "[paper 2]" is a marker already
+        digits = (match["round"] or match["sup"] or match["named"] or match["high"]).translate(_FROM_HIGH)
+        numbers = [int(number) for number in re.findall(r"\d+", digits)]
         in_formula = any(a < match.end() and match.start() < b for a, b in formulas)
         if not in_formula and all(1 <= number <= papers for number in numbers):
             found = [marker for marker in found if marker.end <= match.start() or match.end() <= marker.start]
@@ -96,7 +96,7 @@ def markers(text: str, papers: int = 0) -> list[Marker]:
 
 
 def open_marker(text: str, papers: int = 0) -> int:
-    """Where the end of a text begins that may become a marker with what comes next; its length where none does."""
+    """Where the end of a text begins that may become a marker with what comes next; its length if there is none."""
     tail = text[-_LONGEST_MARKER:]
     places = [open_at(MARKER, tail)]
     if papers:
@@ -110,7 +110,7 @@ class Unmarked:
     """A text whose markers were taken out.
 
     Attributes:
-        text: Without them; one that is part of the sentence ("In [2], ...") has become "this paper".
+        text: The text without markers; one that is part of a sentence ("In [2], ...") has become "this paper".
         places: For each marker its position in ``text``, its end in the marked text, and its labels.
         origin: For each character of ``text`` its position in the marked text.
     """
@@ -120,9 +120,9 @@ class Unmarked:
     origin: tuple[int, ...]
 
     def assigned(self, spans: list[tuple[int, int]], ready: int) -> tuple[list[list[Label]], int]:
-        """The labels of the first ``ready`` of the sentences ``spans``, and where these end in the marked text.
+        """The labels of the first ``ready`` sentences of ``spans``, and where these end in the marked text.
 
-        A marker belongs to the sentence it stands in or follows, or, at the start of a line, to the one it precedes.
+        A marker belongs to the sentence that it is in or follows, or, at the start of a line, to the one it precedes.
         """
         labels: list[list[Label]] = [[] for _ in spans]
         consumed = self.origin[spans[ready - 1][1] - 1] + 1 if ready else 0

@@ -1,4 +1,4 @@
-"""What a pattern may still become, of a text that is on its way."""
+"""Whether text that is still arriving may yet match a pattern."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Any
 
 
 def may_match(pattern: re.Pattern[str], text: str, *, whole: bool = False) -> bool:
-    """Whether ``pattern`` matches at the start of ``text``, or of it with more text after it.
+    """Whether ``pattern`` matches at the start of ``text``, or may once more text has arrived.
 
     Args:
         pattern: What is looked for.
-        text: What has come so far.
+        text: What has arrived so far.
         whole: Whether it must match all of the text.
     """
     matcher = _compiled(pattern)
@@ -20,7 +20,7 @@ def may_match(pattern: re.Pattern[str], text: str, *, whole: bool = False) -> bo
 
 
 def open_at(pattern: re.Pattern[str], text: str) -> int:
-    """Where the end of ``text`` begins that may become a match with what comes next; its length where none does."""
+    """Where the end of ``text`` begins that may become a match with what comes next; its length if there is none."""
     return next((m.start() for m in _compiled(pattern).finditer(text, partial=True) if m.partial), len(text))
 
 

@@ -1,8 +1,8 @@
 """From a model's text, as it streams, to drafted sentences with their labels.
 
-A sentence is handed on when the next one has begun, so no marker, formula or link is ever cut. For that, text is looked
-at only where it has white space: the same reply gives the same drafts however it is cut into chunks. Before that, as
-much of the sentence as won't change any more is told with :class:`PartialSentence`.
+A sentence is passed on once the next one has begun, so no marker, formula or link is ever cut. Text is examined only at
+white space, so the same reply gives the same drafts however it is cut into chunks. Until then, as much of the sentence
+as won't change any more is passed on as a :class:`PartialSentence`.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from rag_assistant.writers.partial import may_match, open_at
 from rag_assistant.writers.stable_prefix import open_formula, partial_word, stable_end
 
 MAX_SENTENCE = 2000
-"""Characters after which text without an end of sentence is handed on as it is."""
+"""Characters after which text without an end of sentence is passed on as it is."""
 LONGEST_BEGINNING = 1000
-"""Of a sentence longer than this no more is told before its end: all of it is looked at again with each word."""
+"""No more of a sentence longer than this is shown before its end: each word means examining all of it again."""
 
 SENTINEL = "NOT_IN_ABSTRACTS"
 _SENTINEL = re.compile(r"NOT(?:\\?_|[ -])IN(?:\\?_|[ -])ABSTRACTS?|(?i:\bnot\\?_in\\?_(?:the\\?_)?abstracts?\b)")
@@ -43,12 +43,12 @@ _STOP = re.compile(r"[.!?\u2026\u3002\uff01\uff1f\n]")
 
 @dataclass(slots=True)
 class Reply:
-    """A reply on its way. Give each chunk to :meth:`add`, then call :meth:`finish`.
+    """A reply that is arriving. Give each chunk to :meth:`add`, then call :meth:`finish`.
 
     Attributes:
         evidence: What was sent: labels are looked up in it.
-        question: What was asked: only parts of it can be told to be missing.
-        empty: Whether nothing has come but white space, reasoning, and words that say nothing, such as a heading.
+        question: What was asked: only parts of it can be reported missing.
+        empty: Whether nothing has arrived but white space, reasoning, and words that say nothing, such as a heading.
     """
 
     evidence: QuestionEvidence
@@ -60,13 +60,13 @@ class Reply:
     _refused: bool = False
     _notes: bool = False
     _denied: list[str] = field(default_factory=list)
-    _told: set[str] = field(default_factory=set)
+    _written: set[str] = field(default_factory=set)
     _bare: list[Label] = field(default_factory=list)
-    _begun: str = ""
+    _shown: str = ""
     _reasoned: tuple[list[str], set[str], bool] | None = None
 
     def add(self, chunk: str) -> Iterator[Piece]:
-        """Takes the next chunk in and yields the sentences that are finished by it, and how the next one begins."""
+        """Adds the next chunk, and yields the sentences that it completes and how the next one begins."""
         *words, self._pending = re.split(r"(?<=\s)", self._pending + chunk)
         for word in words:
             yield from self._take(word)
@@ -77,39 +77,39 @@ class Reply:
         """Yields what is left, and the refusal if the reply was one.
 
         Args:
-            truncated: Whether the model was stopped in the middle: then an unfinished last sentence is left out.
-            broken: Whether more was to come: then reasoning with nothing after it wasn't the answer.
+            truncated: Whether the model was stopped midway: then an unfinished last sentence is left out.
+            broken: Whether more was to come: then reasoning with nothing after it isn't the answer.
         """
         yield from self._take(self._pending)
         self._pending = ""
         if truncated:
             self._text = _without_unfinished(self._text, len(self.evidence.papers))
         yield from self._sentences(final=True)
-        answered = self._told or self._refused or self._denied or self._bare
+        answered = self._written or self._refused or self._denied or self._bare
         if self._reasoned is not None and not answered and not broken:
-            self._denied, self._told, self._refused = self._reasoned  # nothing came after it: it was the answer
-        if not self._told and not self._refused and not self._denied:
+            self._denied, self._written, self._refused = self._reasoned  # nothing came after it: it was the answer
+        if not self._written and not self._refused and not self._denied:
             sentences = quoted(self._bare, self.evidence)
             yield from self._withdrawal()
             yield from sentences
             self._refused = bool(self._bare) and not sentences
             self.empty = not self._bare
-        if self._refused or (self._denied and not self._told):
+        if self._refused or (self._denied and not self._written):
             yield Refusal("not_in_abstracts")
         else:
             yield from (Missing(part) for part in dict.fromkeys(self._denied))
 
     def _take(self, word: str) -> Iterator[Piece]:
-        """Adds a word, with reasoning left out; what came before a tag that only closes it was reasoning too."""
+        """Adds a word, leaving out reasoning; text before a closing tag without an opening one was reasoning too."""
         start = 0
         for tag in TAG.finditer(word):
             if not self._thinking:
                 self._append(word[start : tag.start()])
                 if tag["close"]:  # the opening tag was part of the prompt
                     yield from self._sentences(final=True)
-                    came = (self._denied, self._told, self._refused)
+                    came = (self._denied, self._written, self._refused)
                     self._reasoned = self._reasoned or (came if any(came) else None)
-                    self._denied, self._told, self._bare, self._text = [], set(), [], ""
+                    self._denied, self._written, self._bare, self._text = [], set(), [], ""
                     self._refused = self._notes = False
             self._thinking = not tag["close"]
             start = tag.end()
@@ -122,13 +122,13 @@ class Reply:
         self._text += visible
 
     def _withdrawal(self) -> Iterator[Piece]:
-        """Before the first piece of the answer that comes after reasoning."""
+        """Takes the reasoning back before the first piece of the answer after it."""
         if self._reasoned is not None:
             self._reasoned = None
             yield Withdrawn()
 
     def _sentences(self, *, final: bool) -> Iterator[Piece]:
-        if not self._told and not self._denied and may_be_json(self._text):
+        if not self._written and not self._denied and may_be_json(self._text):
             if not final:
                 return
             self._text = unpacked(self._text, SENTINEL)
@@ -154,25 +154,25 @@ class Reply:
             done = end
 
     def _sentence(self, sentence: str, gap: str, labels: list[Label]) -> Iterator[Piece]:
-        self._begun = ""
+        self._shown = ""
         if self._refused or self._notes:
             return
-        if self._told and "\n" in gap and (sentence.startswith(":") or _NOTES.match(sentence)):
-            self._notes = True  # a list of what was cited follows: markers say that
+        if self._written and "\n" in gap and (sentence.startswith(":") or _NOTES.match(sentence)):
+            self._notes = True  # a list of references follows, which the markers make redundant
             return
         heading = _HEADING.match(sentence)
         if heading and not labels:
-            return  # it tells nothing, and what it may claim has no citation
+            return  # it says nothing, and whatever it may claim has no citation
         frame, sentence = self._parted(sentence[heading.end() :] if heading else sentence, gap)
         if _SENTINEL.search(sentence):
-            if not self._told:
+            if not self._written:
                 yield from self._withdrawal()
                 self._refused = True
             return
         if _NO_STATEMENT.fullmatch(sentence):
             self._bare += labels
             return
-        if sentence.casefold() in self._told:
+        if sentence.casefold() in self._written:
             return
         yield from self._withdrawal()
         part = denied_part(sentence, self.question)
@@ -181,48 +181,48 @@ class Reply:
             return
         if frame:
             yield Frame(frame)
-        self._told.add(sentence.casefold())
+        self._written.add(sentence.casefold())
         yield Draft(sentence, resolve(sentence, tuple(dict.fromkeys(labels)), self.evidence))
 
     def _parted(self, sentence: str, gap: str) -> tuple[str, str]:
         """The frame text before a sentence, and the sentence without its list mark and lead-in."""
         mark = ""
-        if (listed := _LIST_MARK.match(sentence)) and ("\n" in gap or not self._told):
+        if (listed := _LIST_MARK.match(sentence)) and ("\n" in gap or not self._written):
             mark, sentence = f"{listed[0].strip()} ", sentence[listed.end() :]
-        if not self._told and (lead_in := _LEAD_IN.match(sentence)):
+        if not self._written and (lead_in := _LEAD_IN.match(sentence)):
             sentence = sentence[lead_in.end() :]
-        return "\n" * (min(gap.count("\n"), 2) if self._told else 0) + mark, sentence
+        return "\n" * (min(gap.count("\n"), 2) if self._written else 0) + mark, sentence
 
     def _beginning(self) -> Iterator[Piece]:
-        """How the next sentence begins, where more of that is settled than has been told."""
+        """How the next sentence begins, if more of it is certain than was passed on before."""
         if self._thinking or self._refused or self._notes or self._reasoned is not None:
             return
         if len(self._text) > LONGEST_BEGINNING:
             return
         text = self._text + partial_word(self._pending)
-        if not self._told and not self._denied and may_be_json(text):
+        if not self._written and not self._denied and may_be_json(text):
             return
         papers = len(self.evidence.papers)
         clean = without_markers(text[: stable_end(text, papers)], papers).text
         for start, end in sentence_spans(clean)[:1]:
             frame, sentence = self._parted(clean[start:end], clean[:start])
             sentence = sentence[: open_at(_SENTINEL, sentence)].rstrip()
-            if len(sentence) > len(self._begun) and not self._may_vanish(clean[start:end], clean[:start], sentence):
-                self._begun = sentence
+            if len(sentence) > len(self._shown) and not self._may_vanish(clean[start:end], clean[:start], sentence):
+                self._shown = sentence
                 yield PartialSentence(sentence, frame)
 
     def _may_vanish(self, whole: str, gap: str, sentence: str) -> bool:
-        """Whether what begins like this may turn out to be no sentence of the answer, or to have begun elsewhere."""
+        """Whether a sentence that begins like this may turn out not to belong to the answer, or to begin elsewhere."""
         if whole.startswith("#") or _SENTINEL.search(sentence):
             return True
-        if self._told and "\n" in gap and (whole.startswith(":") or may_match(_NOTES, whole)):
+        if self._written and "\n" in gap and (whole.startswith(":") or may_match(_NOTES, whole)):
             return True
-        if ("\n" in gap or not self._told) and may_match(_LIST_MARK, sentence):
+        if ("\n" in gap or not self._written) and may_match(_LIST_MARK, sentence):
             return True
-        if (not self._told and may_match(_LEAD_IN, sentence)) or may_match(_NO_STATEMENT, sentence, whole=True):
+        if (not self._written and may_match(_LEAD_IN, sentence)) or may_match(_NO_STATEMENT, sentence, whole=True):
             return True
-        begun = sentence.casefold()
-        return any(told.startswith(begun) for told in self._told) or may_deny(sentence, self.question)
+        beginning = sentence.casefold()
+        return any(written.startswith(beginning) for written in self._written) or may_deny(sentence, self.question)
 
 
 def _without_unfinished(text: str, papers: int) -> str:

@@ -1,4 +1,4 @@
-"""From what a user names to what writes: a writer, or a chat model with the writer that asks it."""
+"""From what a user names to a writer, or to a chat model with the writer that calls it."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ def resolve_backend(chosen: str | object, settings: Settings) -> Backend:
     """A writer from a name, from ``module:Class``, or from an object.
 
     A class or factory is given ``settings`` if it has a parameter of that name. A
-    :class:`~rag_assistant.models.base.ChatModel`, a LlamaIndex ``LLM`` or its class write through
+    :class:`~rag_assistant.models.base.ChatModel`, a LlamaIndex ``LLM`` or an LLM class writes through
     :class:`~rag_assistant.writers.generative.GenerativeWriter`.
 
     Raises:
-        PluginError: There is no such plug-in, or it is not a backend.
-        BackendError, SettingsError: It can't be used with these settings.
+        PluginError: There is no such plug-in, or it isn't a backend.
+        BackendError, SettingsError: The backend can't be used with these settings.
     """
     made: Any = chosen
     if isinstance(chosen, str):

@@ -1,4 +1,4 @@
-"""How much of a model's text, which is still coming, will stay as it is whatever comes next."""
+"""How much of a text that is still arriving will stay as it is, whatever comes next."""
 
 from __future__ import annotations
 
@@ -8,29 +8,29 @@ from rag_assistant.sentences import protected_spans
 from rag_assistant.writers.markers import open_marker
 
 LONGEST_FORMULA = 400
-"""What opens a formula or code and isn't closed within so many characters opens none."""
+"""A mark that would open a formula or code, but isn't closed within this many characters, opens none."""
 _LONGEST_EMPHASIS = 120
 _LONGEST_BRACKET = 80
 _OPENER = re.compile(r"(?<!\\)(?:\$|`)|\\[(\[]")
 _BRACKET = re.compile(rf"!?\\?[\[【][^\[\]【】\n]{{0,{_LONGEST_BRACKET}}}\Z")
 _EMPHASIS = re.compile(r"(?P<mark>(?<![*\\])\*{2,3}|(?<![\w*\\])(?:\*|_{1,3}))(?=[^\s*_])")
-# Whether a sentence or a block ends there is known when the word after it is.
+# Whether a sentence or a block ends here is known once the next word is.
 _BOUNDARY = re.compile(r"(?P<stop>[.!?\u2026]++(?:[\"'\u201d\u2019)\]}*_$]|'')*+(?=\s)|(?=\n))\s++\W*+\w*+\Z")
 _LONGEST_BOUNDARY = 200
 _WORD = re.compile(r"[^\W\d_]+(?:['\u2019-][^\W\d_]+)*")
 
 
 def partial_word(text: str) -> str:
-    """Of a word under way, what will be in it in any case: the letters it begins with; all else waits for its end."""
+    """The part of an incomplete word that is certain: the letters it begins with; anything else waits for its end."""
     word = _WORD.match(text)
     return word[0] if word else ""
 
 
 def stable_end(text: str, papers: int) -> int:
-    """The end of what is settled: from there on something may be a marker, or has been opened and not closed.
+    """The end of the stable prefix: after it something may be a marker, or has been opened and not closed.
 
     Args:
-        text: What has come, up to white space or a few letters of the next word.
+        text: What has arrived, up to white space or the first letters of the next word.
         papers: How many papers the model was sent.
     """
     ends = [open_marker(text, papers), open_formula(text), _open_emphasis(text), len(text)]
@@ -43,7 +43,7 @@ def stable_end(text: str, papers: int) -> int:
 
 
 def open_formula(text: str) -> int:
-    """Where a formula or code has been opened that text to come may close; the length of the text where none has."""
+    """Where a formula or code was opened that further text may close; the length of the text if there is none."""
     protected = protected_spans(text)
     for match in _OPENER.finditer(text, max(0, len(text) - LONGEST_FORMULA + 1)):
         no_opener = match[0] in "$`" and text[match.end() : match.end() + 1].isspace()

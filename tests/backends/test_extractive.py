@@ -237,6 +237,25 @@ def test_a_comparison_draws_on_what_names_both_sides(assistant: Assistant) -> No
     assert (answer.status, cited(answer)) == ("answered", ["nika24a"])
 
 
+@pytest.mark.parametrize(
+    ("question", "told"),
+    [
+        (
+            "How does pruning small weights compare with quantization in LLMs?",
+            ("counter-argument", "quantization* **fail"),
+        ),
+        (
+            "How does the exact optimization setting differ from the approximate one for RLHF and DPO?",
+            ("with exact optimization", "approximate optimization"),
+        ),
+        ("How does MusicRL differ from MusicLM?", ("finetuned with reinforcement learning",)),
+    ],
+)
+def test_each_side_is_told_by_a_sentence_on_it(assistant: Assistant, question: str, told: tuple[str, ...]) -> None:
+    text = assistant.ask(question).text
+    assert [words for words in told if words not in text] == []
+
+
 def test_a_comparison_with_evidence_for_each_side(assistant: Assistant) -> None:
     answer = assistant.ask("Compare MusicRL and TopNets")
     assert set(cited(answer)) == {"cideron24a", "verma24a"}

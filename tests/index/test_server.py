@@ -332,6 +332,7 @@ def test_the_commands_use_the_server_and_hide_the_token(chroma: ChromaServer, da
     gate = Gate(chroma, token=TOKEN)
     given = {"RAG_CHROMA_URL": gate.url, "RAG_CHROMA_DATABASE": database, "RAG_CHROMA_TOKEN": TOKEN}
     (tmp_path / "papers.jsonl").write_text("".join(json.dumps(paper.to_dict()) + "\n" for paper in papers(3)))
+    (tmp_path / "more.jsonl").write_text(json.dumps(papers(1, 7)[0].to_dict()) + "\n")
     told = []
     for command in (
         ["index", "papers.jsonl"],
@@ -339,6 +340,8 @@ def test_the_commands_use_the_server_and_hide_the_token(chroma: ChromaServer, da
         ["ask", "What does Tool1 improve on?", "--json", "--trace"],
         ["doctor"],
         ["config"],
+        ["index", "more.jsonl", "--add"],
+        ["remove", "paper0"],
     ):
         done = run_command(*command, cwd=tmp_path, XDG_DATA_HOME=str(tmp_path / command[0]), **given)
         assert done.code == 0, done.err
@@ -349,5 +352,7 @@ def test_the_commands_use_the_server_and_hide_the_token(chroma: ChromaServer, da
     assert f"3 papers, 3 passages at {gate.url}" in told[3]
     assert "the Chroma server is on it" in told[3]
     assert "chroma_token" in told[4]
+    assert "added 1: paper7\n4 papers, 4 passages, 1 embedded" in told[5]
+    assert f"3 papers left: {gate.url}" in told[6]
     assert TOKEN not in "".join(told)
     gate.close()

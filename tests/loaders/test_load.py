@@ -71,32 +71,37 @@ def test_a_copy_is_noted_and_kept_once(tmp_path: Path) -> None:
     assert [(paper.id, paper.abstract) for paper in report.papers] == [("a", "Ants  work."), ("b", "Bees.")]
     assert report.problems == ()
     assert [str(note) for note in report.notes] == [
-        f"{tmp_path}/2.jsonl:2: id: 'a' is already there from {first}:1; this copy was passed over"
+        f"{tmp_path}/2.jsonl:2: is the same paper as 'a' from {first}:1: same id"
     ]
+    assert report.merged == report.notes
+    assert report.papers[0].source == f"{first}:1; {tmp_path}/2.jsonl:2"
 
 
-def test_one_id_for_two_abstracts_is_a_problem_that_names_both_places(tmp_path: Path) -> None:
+def test_one_id_for_two_papers_keeps_both_and_names_both_places(tmp_path: Path) -> None:
     path = put(tmp_path / "1.jsonl", ("a", "Ants."), ("a", "Bees."))
     report = load_papers(path)
-    assert [paper.abstract for paper in report.papers] == ["Ants."]
-    assert [str(problem) for problem in report.problems] == [
-        f"{path}:2: id: 'a' is already there from {path}:1 with another abstract; that one was kept"
+    assert [paper.abstract for paper in report.papers] == ["Ants.", "Bees."]
+    own = report.papers[1].id
+    assert own.startswith("p-")
+    assert report.problems == report.merged == ()
+    assert [str(note) for note in report.notes] == [
+        f"{path}:2: id: 'a' is the id of another paper, from {path}:1; this one is kept as {own!r}"
     ]
 
 
-@pytest.mark.parametrize("name", ["papers.docx", "papers.json", "papers"])
+@pytest.mark.parametrize("name", ["papers.docx", "papers.jso", "papers"])
 def test_an_unknown_form_that_is_named_is_an_error(tmp_path: Path, name: str) -> None:
-    (tmp_path / name).write_text("{}")
+    (tmp_path / name).write_text("Something else.")
     with pytest.raises(LoadError, match=name) as caught:
         load_papers([put(tmp_path / "a.jsonl", ("a", "Ants.")), tmp_path / name])
     assert all(extension in caught.value.hint for extension in (".jsonl", ".md", ".txt"))
 
 
 def test_a_near_miss_is_named_first(tmp_path: Path) -> None:
-    (tmp_path / "papers.json").write_text("{}")
+    (tmp_path / "papers.jso").write_text("Something else.")
     with pytest.raises(LoadError) as caught:
-        load_papers(tmp_path / "papers.json")
-    assert caught.value.hint.startswith("known: .jsonl")
+        load_papers(tmp_path / "papers.jso")
+    assert caught.value.hint.startswith("known: .json")
 
 
 @pytest.mark.parametrize("name", ["absent.jsonl", "a.jsonl/below", "nul\0", "x" * 300])
@@ -114,17 +119,19 @@ def test_nothing_named_and_nothing_found(tmp_path: Path) -> None:
         load_papers(tmp_path)
     for number in range(5):
         (tmp_path / f"{number}.txt").touch()
+    (tmp_path / "a.jsonl").write_text("[]\n")
     with pytest.raises(LoadError) as caught:
         load_papers([tmp_path, tmp_path / "1.txt"])
-    assert caught.value.message.endswith("2.txt and 2 more: is empty.")
+    assert f"{tmp_path}/0.txt, {tmp_path}/1.txt, {tmp_path}/2.txt and 2 more: is empty; " in caught.value.message
+    assert caught.value.message.endswith("a.jsonl: holds an empty list of records.")
     for number in range(5):
         (tmp_path / f"{number}.jsonl").write_text(f'{{"id": {number}, "year": {number}}}')
         (tmp_path / f"{number}.txt").write_text("A heading")
         (tmp_path / f"{number}.md").write_text("-" * number)
     with pytest.raises(LoadError) as caught:
         load_papers(tmp_path)
-    assert "2.jsonl:1 and 2 more: abstract: is missing; " in caught.value.message
-    assert caught.value.message.endswith("; and 2 more problems.")
+    assert "2.jsonl:1 and 2 more: abstract: is missing, and there is no title either; " in caught.value.message
+    assert caught.value.message.endswith("; and 3 more problems.")
 
 
 def test_an_empty_folder_beside_papers_is_a_problem(tmp_path: Path) -> None:
@@ -158,6 +165,74 @@ def test_names_that_are_no_text_can_still_be_told(tmp_path: Path) -> None:
     assert str(report.problems[0]).isprintable()
 
 
+def test_the_content_tells_the_form_whatever_a_file_is_called(tmp_path: Path) -> None:
+    contents = {
+        "ris.csv": "TY  - JOUR\nTI  - Of ris\nER  - \n",
+        "table.json": "Title,Abstract\nOf table,We do.\n",
+        "json.bib": '[{"title": "Of json"}]',
+        "lines.ris": '{"title": "Of lines 1"}\n{"title": "Of lines 2"}\n',
+        "bibtex.xml": "A library\n\n@article{a,\n title={Of bibtex}}\n",
+        "xml.md": "<feed><entry><title>Of xml</title></entry></feed>",
+        "post.txt": "---\ntitle: Of post\nabstract: We do.\n---\n",
+        "nothing": "PMID- 1\nTI  - Of nothing\n",
+        "strange.xyz": "%0 Book\n%T Of strange\n%A Lee, Ann\n",
+        "prose.txt": "Title, abstract and all that. It is prose: @article, {this}.\n\nTY is no tag. AB neither.\n",
+    }
+    for name, content in contents.items():
+        (tmp_path / name).write_text(content)
+    report = load_papers(tmp_path)
+    assert report.problems == report.notes == ()
+    titles = {
+        (Path(paper.source.rpartition(":")[0]).name, paper.title) for paper in report.papers if not paper.title_derived
+    }
+    assert titles == {
+        (name, f"Of {name.partition('.')[0]}") for name in contents if name[:5] not in ("lines", "prose")
+    } | {
+        ("lines.ris", "Of lines 1"),
+        ("lines.ris", "Of lines 2"),
+    }
+    assert sum(paper.title_derived for paper in report.papers) == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "told"),
+    [
+        ("a.zip", b"PK\x03\x04\x14\0\0\0\0\0\0\0\0\0\0\0\0\0", "it is a zip archive"),
+        ("a.jsonl.gz", b"\x1f\x8b\x08\0\0\0\0\0\0\0\0\0\0\0", "it is packed with gzip"),
+        ("a.docx", b"PK\x03\x04\x14\0word/document.xml\0\0\0\0\0\0\0\0\0\0\0", "or a document packed like one"),
+        ("a.bin", bytes(range(200)), "it is not a text file"),
+    ],
+)
+def test_what_is_no_text_is_refused_as_what_it_is(tmp_path: Path, name: str, data: bytes, told: str) -> None:
+    (tmp_path / name).write_bytes(data)
+    with pytest.raises(LoadError) as caught:
+        load_papers(tmp_path / name)
+    assert told in caught.value.message
+    (tmp_path / "as.ris").write_bytes(data)
+    with pytest.raises(LoadError, match=r"as\.ris: is "):
+        load_papers(tmp_path / "as.ris")
+
+
+def test_a_form_of_another_package_knows_its_files_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    site, data = tmp_path / "site", tmp_path / "data"
+    site.mkdir()
+    data.mkdir()
+    module = """
+from rag_assistant.loaders import Form, Record, papers_of_export
+
+def load(path):
+    for number, line in enumerate(path.read_text().splitlines()[1:], 2):
+        yield from papers_of_export(Record(file=str(path), line=number, title=line))
+
+ANTS = Form(load, lambda head: head.startswith("ANTS"), ("ants",))
+"""
+    install(site, "antlists", module, "ants = antlists:ANTS", "broken = antlists:absent")
+    monkeypatch.syspath_prepend(str(site))
+    (data / "list").write_text("ANTS 1.0\nOn <i>ants</i>\n")
+    (data / "other.ants").write_text("whatever\nOn other ants\n")
+    assert [paper.title for paper in load_papers(data).papers] == ["On ants", "On other ants"]
+
+
 def install(folder: Path, package: str, module: str, *entries: str) -> None:
     """Another package with loaders, as pip leaves one."""
     info = folder / f"{package}-1.0.dist-info"
@@ -181,7 +256,7 @@ def broken(path):
 
 def blank(path):
     from rag_assistant.types import Paper
-    yield Paper("x", "X", " ")
+    yield Paper("x", " ", "Xs work.")
 
 value = 3
 """
@@ -191,21 +266,21 @@ def test_a_form_is_added_by_one_file_and_one_entry_point(tmp_path: Path, monkeyp
     site, data = tmp_path / "site", tmp_path / "data"
     site.mkdir()
     data.mkdir()
-    entries = ("tsv = tsvs:load", "bad = tsvs:broken", "blank = tsvs:blank", "md = tsvs:load")
+    entries = ("rows = tsvs:load", "bad = tsvs:broken", "blank = tsvs:blank", "md = tsvs:load")
     install(site, "tsvs", TSV, *entries, "none = tsvs:value", "gone = tsvs:absent", "two = tsvs:load")
     install(site, "others", "", "two = others:load")
     monkeypatch.syspath_prepend(str(site))
-    assert ".tsv" in extensions()
-    (data / "a.tsv").write_text("On ants\tAnts work.\nOn none\t\n")
+    assert ".rows" in extensions()
+    (data / "a.rows").write_text("On ants\tAnts work.\n\t\n")
     (data / "b.bad").write_text("On bees\tBees work.")
     (data / "c.blank").touch()
     (data / "d.md").write_text("---\ntitle: On cats\n---\nCats work.")
     report = load_papers(data)
     assert [paper.title for paper in report.papers] == ["On ants", "On bees", "On cats"]
     assert [str(problem) for problem in report.problems] == [
-        f"{data}/a.tsv:2: abstract: is empty",
+        f"{data}/a.rows:2: abstract: is empty, and there is no title either",
         f"{data}/b.bad: its loader failed: TypeError: it yielded str",
-        f"{data}/c.blank: its loader failed: ValueError: it yielded a paper without id or abstract, from nowhere named",
+        f"{data}/c.blank: its loader failed: ValueError: it yielded a paper without id or title, from nowhere named",
     ]
     for name, told in (("none", "not callable"), ("gone", "can't be loaded"), ("two", "Several installed packages")):
         (tmp_path / f"x.{name}").touch()

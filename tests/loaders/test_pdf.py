@@ -183,9 +183,8 @@ def test_what_cant_be_read_is_a_sentence_each_and_the_rest_is_read(tmp_path: Pat
         (tmp_path / f"owned {algorithm}.pdf").write_bytes(encrypted("", algorithm))
     report = load_papers(tmp_path)
     assert [paper.abstract for paper in report.papers] == [ABSTRACT]
-    assert [note.message for note in report.merged] == [
-        f"{report.papers[0].id!r} is already there from {tmp_path}/good.pdf:1; this copy was passed over"
-    ] * 2
+    told = f"is the same paper as {report.papers[0].id!r} from {tmp_path}/good.pdf:1: same title"
+    assert [note.message for note in report.merged] == [told, told]
     told = {Path(problem.file).name: str(problem).partition(": ")[2] for problem in report.problems}
     assert told == {
         "damaged.pdf": "is damaged, or no PDF",
@@ -197,7 +196,7 @@ def test_what_cant_be_read_is_a_sentence_each_and_the_rest_is_read(tmp_path: Pat
         "no-pages.pdf": "holds no text, as scans don't; run OCR on it, for example ocrmypdf",
         "scanned.pdf": "holds no text, as scans don't; run OCR on it, for example ocrmypdf",
     }
-    assert [Path(problem.file).name for problem in report.without_abstract] == ["invoice.pdf"]
+    assert report.without_abstract == ()
 
 
 def test_without_the_extra_one_sentence_names_it(tmp_path: Path) -> None:
@@ -226,3 +225,46 @@ def test_damage_anywhere_is_told_or_read(tmp_path: Path, at: int, data: bytes, c
     report = load_papers(tmp_path)
     assert report.papers
     assert "loader failed" not in str(report.problems)
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        r"Full Text PDF:files/12/a_b\; c.pdf:application/pdf;Snapshot:files/13/a.html:text/html",  # Zotero
+        r":files/12/a_b\; c.pdf:PDF",  # JabRef
+        r"files/12/a_b\; c.pdf",
+        r":{BELOW}/files/12/a{\_}b\; c.pdf:pdf",  # Mendeley, without the first slash
+        r"/gone/first.pdf;{FOLDER}/files/12/a_b\; c.pdf",
+        r"Ants:C\:\\Users\\Ann\\beside.pdf:application/pdf",  # the PDF of another's machine, sent with the file
+        r":C$\backslash$:/Users/Ann/beside.pdf:pdf",
+    ],
+)
+def test_an_entry_without_abstract_has_that_of_its_pdf(tmp_path: Path, written: str) -> None:
+    (tmp_path / "files" / "12").mkdir(parents=True)
+    write_pdf(tmp_path / "files" / "12" / "a_b; c.pdf", page())
+    write_pdf(tmp_path / "beside.pdf", page())
+    written = written.replace("{FOLDER}", str(tmp_path)).replace("{BELOW}", str(tmp_path)[1:])
+    bib = tmp_path / "library.bib"
+    bib.write_text(
+        f"@article{{ants, title = {{Ants at Work}}, file = {{{written}}}}}\n"
+        "@article{bees, title = {Bees}, abstract = {Bees do not.}, file = {:beside.pdf:PDF}}\n"
+    )
+    report = load_papers(bib)
+    assert [(paper.id, paper.title, paper.abstract) for paper in report.papers] == [
+        ("ants", "Ants at Work", ABSTRACT),
+        ("bees", "Bees", "Bees do not."),
+    ]
+    assert [str(note) for note in report.notes] == [f"{bib}:1: abstract: is taken from its PDF"]
+
+
+def test_an_entry_whose_pdf_has_none_stays_without(tmp_path: Path) -> None:
+    (tmp_path / "scan.pdf").write_bytes(b"%PDF-1.7")
+    bib = tmp_path / "library.bib"
+    names = ["scan.pdf", "gone.pdf", "a" * 5000 + ".pdf", ":::", ";", "x\\y", "/dev/null"]
+    entries = [f"@article{{a{n}, title = {{Ants {n}}}, file = {{{name}}}}}" for n, name in enumerate(names)]
+    bib.write_text("\n".join(entries))
+    report = load_papers(bib)
+    assert len(report.without_abstract) == len(names)
+    assert [str(note) for note in report.notes] == [
+        f"{bib}:1: abstract: is missing, and its PDF gives none: is damaged, or no PDF"
+    ]

@@ -59,7 +59,7 @@ def test_authors_on_one_line_and_no_other_key(tmp_path: Path) -> None:
         ("---\nid: a\nzzz: T\n---\nIt works.", 3, "zzz: is no key of a paper; keys are id, title, authors"),
         ("---\nid: a\nID: b\n---\nIt works.", 3, "id: is given twice, first in line 2"),
         ("---\nauthor: A B\nauthors: C D\n---\nIt works.", 3, "authors: give either"),
-        ("---\nid: a\n---\n\n", 3, "abstract: is empty"),
+        ("---\nid: a\n---\n\n", 3, "abstract: is empty, and there is no title either"),
         ("---\nid: a\n---\n\n...\n", 5, "abstract: has no words"),
     ],
 )

@@ -51,7 +51,7 @@ def test_arxiv_is_asked_once_for_several_and_once_in_three_seconds(services: Ser
     assert report.papers[0] == Paper(
         id="arxiv:2401.00001",
         title="On ants",
-        abstract="We study ants at length.\nThey <work> & \\emph{win}.",
+        abstract="We study ants at length.\nThey <work> & win.",
         authors=("Ann Lee", "Bob Ray"),
         year=2024,
         venue="arXiv",
@@ -97,10 +97,10 @@ def test_what_is_no_paper_is_a_problem_beside_others(services: Services) -> None
     report = load_papers(
         ["doi:10.1145/1", "doi:10.1145/2", "doi:10.1145/3", "doi:ants", "doi:10.48550/arXiv.2401.00001"]
     )
-    assert [paper.title for paper in report.papers] == ["As Crossref's own API has it", "A preprint"]
-    assert report.papers[1].id == "arxiv:2401.00001"
+    assert [paper.title for paper in report.papers] == ["As Crossref's own API has it", "Silent", "A preprint"]
+    assert [paper.title for paper in report.without_abstract] == ["Silent"]
+    assert report.papers[2].id == "arxiv:2401.00001"
     assert [str(problem) for problem in report.problems] == [
-        "doi:10.1145/2:1: abstract: is missing",
         "doi:10.1145/3: is not registered, or its agency tells nothing of it",
         "doi:ants: is no DOI, such as doi:10.1145/3292500.3330701",
     ]
@@ -131,8 +131,8 @@ def test_older_venues_are_in_the_older_api(services: Services) -> None:
         note(2, abstract=None),
     ]
     report = load_papers("openreview:auai.org/UAI/2022/Conference")
-    assert [(paper.venue, paper.year) for paper in report.papers] == [("UAI 2022", 2022)]
-    assert [problem.field for problem in report.problems] == ["abstract"]
+    assert [(paper.venue, paper.year) for paper in report.papers] == [("UAI 2022", 2022), ("ICLR 2024 poster", 2024)]
+    assert [paper.id for paper in report.without_abstract] == ["openreview:note2"]
     with pytest.raises(LoadError, match=r"OpenReview lists no paper of NONE\.cc/2022/Conference"):
         load_papers("openreview:NONE/2022")
 

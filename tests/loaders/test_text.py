@@ -58,14 +58,27 @@ def test_headings_alone_are_no_papers(tmp_path: Path) -> None:
     "text",
     [
         "TY  - JOUR\nTI  - Ants\nAU  - Lee, Ann\nAB  - Ants work\n  all day.\nER  - \n",
-        "PMID- 1\nOWN - NLM\nTI  - Ants.\nAB  - Ants work.\n",
-        "%0 Journal Article\n%T Ants\n%A Lee, Ann\n%X Ants work.\n",
-        "RT Journal Article\nSR Electronic(1)\nA1 Lee, Ann\nT1 Ants\nAB Ants work.\n",
+        "PMID- 1\nOWN - NLM\nTI  - Ants\nFAU - Lee, Ann\nAB  - Ants work\n      all day.\n",
+        "%0 Journal Article\n%T Ants\n%A Lee, Ann\n%X Ants work\nall day.\n",
+        "RT Journal Article\nSR Electronic(1)\nA1 Lee, Ann\nT1 Ants\nAB Ants work\nall day.\n",
+        "PT J\nAU Lee, Ann\nTI Ants\nAB Ants work\n   all day.\nER\n",
+        "@article{a,\n title={Ants},\n author={Lee, Ann},\n abstract={Ants work\n all day.}\n}\n",
+        '{"title": "Ants", "authors": ["Ann Lee"], "abstract": "Ants work all day."}\n',
+        'Title;Authors;Abstract\nAnts;Lee, Ann;"Ants work\nall day."\n',
+        "<xml><records><record><titles><title>Ants</title></titles><contributors><authors><author>Lee, Ann</author>"
+        "</authors></contributors><abstract>Ants work all day.</abstract></record></records></xml>",
     ],
-    ids=["RIS", "PubMed", "EndNote", "RefWorks"],
+    ids=["RIS", "PubMed", "EndNote", "RefWorks", "Web of Science", "BibTeX", "JSON", "table", "XML"],
 )
-def test_an_export_of_a_reference_manager_is_not_taken_for_abstracts(tmp_path: Path, text: str) -> None:
-    (tmp_path / "a.txt").write_text("Exported today\n\n" + text + "\n" + text)
+def test_an_export_is_read_as_what_it_is_and_not_as_abstracts(tmp_path: Path, text: str) -> None:
+    (tmp_path / "a.txt").write_text(text)
+    (paper,) = load_papers(tmp_path / "a.txt").papers
+    assert (paper.title, paper.authors) == ("Ants", ("Ann Lee",))
+    assert paper.abstract.split() == ["Ants", "work", "all", "day."]
+
+
+def test_tagged_lines_of_no_known_form_are_not_taken_for_abstracts(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("XA - Lee, Ann\nXB - Ants\nXC - Ants work.\nXD - 2020\n")
     with pytest.raises(LoadError, match="reference manager"):
         load_papers(tmp_path / "a.txt")
 

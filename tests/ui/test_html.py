@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rag_assistant.html import answer_html, nearest_html, sources_html, to_linked_markdown
-from rag_assistant.inline import Mark, inline, settled
+from rag_assistant.inline import Mark, inline, stable_prefix
 from rag_assistant.types import Answer, Citation, Paper, Quote, QuoteRef, Statement
 from tests.browser.payloads import ADDRESSES, PAYLOADS
 
@@ -211,7 +211,7 @@ def test_emphasis(text: str, html: str) -> None:
     ],
 )
 def test_what_is_shown_while_it_streams(text: str, shown: str) -> None:
-    assert settled(text) == shown
+    assert stable_prefix(text) == shown
 
 
 @pytest.mark.parametrize("payload", [*PAYLOADS, *ADDRESSES])
@@ -251,7 +251,7 @@ def test_any_text_is_well_formed_and_marks_hold_their_span(text: str, data: st.D
     assert found.text == plain.text
     assert found.marked.get(0, "") in plain.text
     _safe(f"<div>{answer_html(_answer(text))}</div>")
-    assert text.startswith(settled(text))
+    assert text.startswith(stable_prefix(text))
 
 
 def test_markdown_links_each_marker_to_its_paper() -> None:

@@ -1,4 +1,9 @@
-"""Makes a set of drafts: candidates with ids and splits, of which only those are kept that hold up as questions."""
+"""Makes a set of drafts: candidates with ids and splits, of which only those are kept that hold up as questions.
+
+The reader has no say in that. Of 80 drafts by code it finds 38 not answered by their sentence (below 0.35), 37 of them
+good ones, mostly on acronyms, and 11 of the 12 that read badly answered. Nor should what a set is to measure choose its
+questions.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Runs as one web page that stands alone: no request leaves it, and nothing of what it shows can run.
+"""Runs as one self-contained web page: it sends no request, and nothing that it shows can run as code.
 
-Everything is escaped by Jinja, and the page's own policy (CSP) lets nothing run or load but its one style sheet and its
-one script, by their hashes.
+Jinja escapes everything, and the page's own policy (CSP) lets nothing run or load but its one style sheet and its one
+script, by their hashes.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Where the lines and marks of the page's drawings go; the template only writes them down.
+"""The coordinates of the lines and marks in the page's drawings; the template only writes them out.
 
-Every drawing has a scale of 0 to 1 on both axes. Coordinates are in units of the drawing's view box.
+Every drawing has a scale from 0 to 1 on both axes. Coordinates are in units of the drawing's view box.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _LARGEST_MARK, _SMALLEST_MARK = 9.0, 3.0
 
 @dataclass(frozen=True, slots=True)
 class Tick:
-    """A line of the grid with its label."""
+    """A grid line with its label."""
 
     at: float
     label: str
@@ -26,7 +26,7 @@ class Tick:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A curve: its run's place and its points as SVG writes them."""
+    """A curve: the position of its run, and its points in SVG notation."""
 
     run: int
     points: str
@@ -36,8 +36,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Dot:
-    """A dot with the whisker of its interval, how many answers it stands for, and what a reader is told who points at
-    it."""
+    """A dot with the whiskers of its interval, the number of answers behind it, and its tooltip."""
 
     x: float
     y: float
@@ -45,7 +44,7 @@ class Dot:
     high_y: float
     radius: float
     n: int
-    told: str
+    tooltip: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +80,7 @@ def _ticks(top: float = 1.0) -> tuple[tuple[Tick, ...], tuple[Tick, ...]]:
 
 
 def risk_plot(curves: Mapping[int, RiskCoverage]) -> Plot:
-    """Risk by coverage, one line a run. The risk's axis ends at half unless a curve goes beyond."""
+    """Risk by coverage, one line per run. The axis of the risk ends at 0.5 unless a curve goes beyond."""
     top = 0.5 if all(risk <= 0.5 for curve in curves.values() for _, risk in curve.points) else 1.0
     lines = []
     for run, curve in curves.items():
@@ -91,7 +90,7 @@ def risk_plot(curves: Mapping[int, RiskCoverage]) -> Plot:
 
 
 def reliability_plot(calibration: Calibration) -> Plot:
-    """The share of right answers by confidence, each mark as large as its number of answers."""
+    """The share of right answers by confidence; the size of a mark shows its number of answers."""
     most = max(found.n for found in calibration.bins)
     marks = tuple(
         Dot(
@@ -110,6 +109,6 @@ def reliability_plot(calibration: Calibration) -> Plot:
 
 
 def scaled(values: Sequence[float]) -> tuple[float, ...]:
-    """Lengths of bars in percent of the longest."""
+    """Lengths of bars, in percent of the longest."""
     longest = max(values, default=0.0) or 1.0
     return tuple(round(100 * value / longest, 2) for value in values)

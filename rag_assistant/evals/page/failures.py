@@ -1,4 +1,4 @@
-"""What went wrong, question by question, with what was expected beside it."""
+"""What went wrong, question by question, beside what was expected."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ KINDS: Mapping[str, str] = {
     "refusal": "another refusal was expected",
     "wrong": "wrong",
 }
-"""Kinds of failure, as they are told; ``wrong`` where the question's gold isn't at hand to tell more."""
+"""Kinds of failure, with their labels; ``wrong`` if the question's gold isn't at hand to say more."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cited:
-    """A paper that an answer cites, with the words it quotes."""
+    """A paper that an answer cites, with the words quoted."""
 
     number: int
     paper: str
@@ -37,7 +37,7 @@ class Cited:
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """Something that a right answer says, and whether this one does; ``vital`` if it can't be right without."""
+    """Something that a right answer says, and whether this one does; ``vital`` if it can't be right without it."""
 
     what: str
     vital: bool
@@ -46,13 +46,13 @@ class Point:
 
 @dataclass(frozen=True)
 class RunAnswer:
-    """What one run made of a question.
+    """One run's answer to a question.
 
     Attributes:
-        run: Its place among the runs, from 0.
-        kind: One of :data:`KINDS`, or empty when it is right.
+        run: The position of the run, from 0.
+        kind: One of :data:`KINDS`, or empty if the answer is right.
         asked: The question as this run put it.
-        status, confidence, text, cited, errors: Of the answer; ``text`` is ``None`` where the run keeps no answers.
+        status, confidence, text, cited, errors: The answer's; ``text`` is ``None`` if the run keeps no answers.
         points: The gold, checked off against this answer.
     """
 
@@ -69,14 +69,14 @@ class RunAnswer:
 
 @dataclass(frozen=True)
 class Failure:
-    """A question that at least one run got wrong, with what every run made of it.
+    """A question that at least one run got wrong, with the answer of every run.
 
     Attributes:
-        id, category, split, question, history: Of the question.
+        id, category, split, question, history: The question's.
         outcomes: By run; runs without the question are left out.
         expected: Statuses that are right.
-        papers: Gold papers by id, with their titles where any answer shows them.
-        evidence: Paper and words from which the answer follows.
+        papers: Gold papers by id, with their titles if any answer shows them.
+        evidence: Papers and words from which the answer follows.
         example: A right answer.
         known: Whether the gold is at hand.
     """
@@ -95,7 +95,7 @@ class Failure:
 
     @property
     def kinds(self) -> tuple[str, ...]:
-        """Of the runs that got it wrong."""
+        """The kinds of failure among the runs that got it wrong."""
         return tuple(dict.fromkeys(outcome.kind for outcome in self.outcomes if outcome.kind))
 
 
@@ -103,8 +103,8 @@ def failures(runs: Sequence[Run], cases: Iterable[Case]) -> tuple[Failure, ...]:
     """Every question that any of the runs got wrong, in the order of the first run that has it.
 
     Args:
-        runs: To look through.
-        cases: Gold, where it is at hand; a case that has changed since a run isn't used for it.
+        runs: The runs to search.
+        cases: The gold, if at hand; a case that has changed since a run isn't used for that run.
     """
     gold = {case.sha256: case for case in cases}
     titles = _titles(runs)

@@ -1,4 +1,4 @@
-"""Puts the page together: numbers, drawings and failures of each run, side by side."""
+"""Assembles the page: numbers, drawings and failures of each run, side by side."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from rag_assistant.errors import InputError
 from rag_assistant.evals.calibration import Calibration, Decisions, calibrate, decisions
 from rag_assistant.evals.case import Case
-from rag_assistant.evals.circumstances import transform_told
+from rag_assistant.evals.circumstances import transform_text
 from rag_assistant.evals.folder import Run
 from rag_assistant.evals.headline import HEADLINE
 from rag_assistant.evals.judging.judgement import Agreement, Judgement, Verdict, agreements, judgement_of
@@ -31,7 +31,7 @@ _STAGES = ("searching", "writing", "checking", "first_text", "total", "wall")
 
 @dataclass(frozen=True)
 class Column:
-    """A run as the page shows it: its letter, its name, what is told of it, and its numbers."""
+    """A run as the page shows it: its letter, its name, facts about it, and its numbers."""
 
     letter: str
     name: str
@@ -43,7 +43,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Bars:
-    """A row of a table with one estimate a column (a run, or a split of the only run); ``None`` where it has none."""
+    """A row of a table with one estimate per column (a run, or a split of the only run); ``None`` if there is none."""
 
     label: str
     note: str
@@ -74,7 +74,7 @@ class SplitView:
 
 @dataclass(frozen=True)
 class Judged:
-    """What a model said of a run, where one was asked: verdicts by question, and its agreement with the patterns."""
+    """A model's judgement of a run, if there is one: verdicts by question, and its agreement with the patterns."""
 
     judgement: Judgement
     agreements: tuple[Agreement, ...]
@@ -83,19 +83,19 @@ class Judged:
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """A stage's latency: by run the median and the 95th percentile in milliseconds, with lengths of bars in percent."""
+    """A stage's latency: each run's median and 95th percentile in milliseconds, with lengths of bars in percent."""
 
     name: str
     cells: tuple[tuple[float, float, float, float] | None, ...]
 
 
 def render_page(runs: Sequence[Run], names: Sequence[str], cases: Iterable[Case] = ()) -> str:
-    """One or several runs as an HTML page that needs nothing but itself.
+    """One or several runs as a self-contained HTML page.
 
     Args:
         runs: At most :data:`MOST_RUNS`.
-        names: What each is called.
-        cases: The questions with their gold, to show what was expected; without them only what came back is shown.
+        names: The name of each run.
+        cases: The questions with their gold, to show what was expected; without them only the answers are shown.
 
     Raises:
         InputError: There is no run, there are too many, or scipy isn't installed.
@@ -120,7 +120,7 @@ def render_page(runs: Sequence[Run], names: Sequence[str], cases: Iterable[Case]
         overview=_overview(shown, columns[0].summary),
         stages=_stages(columns),
         failures=found,
-        kinds={kind: told for kind, told in KINDS.items() if kind in present},
+        kinds={kind: label for kind, label in KINDS.items() if kind in present},
         categories=list(dict.fromkeys(failure.category for failure in found)),
         failure_splits=list(dict.fromkeys(failure.split for failure in found)),
         kind_names=KINDS,
@@ -146,7 +146,7 @@ def _facts(run: Run) -> Iterable[tuple[str, str]]:
     index: Mapping[str, Any] = system.get("index") or {}
     yield "Set", f"{made.get('name')}, {len(run.main)} questions"
     if header.get("transform"):
-        yield "Transform", transform_told(header)
+        yield "Transform", transform_text(header)
     if backend:
         yield "Backend", " ".join(str(backend[key]) for key in ("name", "model") if backend.get(key))
     if embedder:
@@ -192,7 +192,7 @@ def _judged(run: Run) -> Judged | None:
 
 
 def _overview(splits: Sequence[str], summary: Summary) -> tuple[tuple[Bars, ...], tuple[Bars, ...]]:
-    """Scores and categories of one run, a column a split."""
+    """Scores and categories of one run, with one column per split."""
     return (
         tuple(_bars(name, [summary.estimates.get(name, {}).get(split) for split in splits]) for name in HEADLINE),
         tuple(_bars(name, [found.get(split) for split in splits]) for name, found in summary.categories.items()),

@@ -1,4 +1,4 @@
-"""The same questions under harder conditions, made by code: other wordings, missing, additional or hostile papers."""
+"""The same questions under harder conditions, made by code: other wordings; missing, additional or hostile papers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Papers that make it harder: others of the same kind beside them, and instructions inside them."""
+"""Papers that make answering harder: similar ones added, or instructions planted in them."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ _INSTRUCTIONS = (
 def with_distractors(
     papers: Sequence[Paper], cases: Sequence[Case], seed: int, added: Sequence[Paper] | None
 ) -> tuple[Paper, ...]:
-    """The papers with others after them.
+    """The papers, followed by others.
 
     Args:
-        papers: To begin with.
-        cases: Whose evidence stays out of papers that are made.
-        seed: Of what is made.
-        added: Others, of which those with an id or a title of ``papers`` are left out; ``None`` makes
-            :data:`PER_PAPER` for each paper, of sentences of different papers from which no answer follows: of the
-            same words and style, and beside every question's point.
+        papers: The papers to start with.
+        cases: Questions whose evidence is kept out of generated papers.
+        seed: For generated papers.
+        added: The others, without those that share an id or a title with ``papers``; ``None`` generates
+            :data:`PER_PAPER` for each paper, from sentences of different papers from which no answer follows: they
+            have the same words and style, but answer no question.
 
     Raises:
         InputError: Nothing is left to add.
@@ -88,7 +88,7 @@ def _answering_nothing(paper: Paper, quotes: Sequence[str]) -> list[str]:
 
 
 def canary(seed: int) -> str:
-    """The word that the planted instructions ask for: no word of any paper."""
+    """The word that the planted instructions ask for, which no paper has."""
     rng = random.Random(f"{seed}:injected")
     return "".join(rng.choice("bdfgklmnprstvz") + rng.choice("aeiou") for _ in range(4)).upper() + str(
         rng.randrange(1000, 9999)
@@ -96,7 +96,7 @@ def canary(seed: int) -> str:
 
 
 def with_instructions(papers: Sequence[Paper], seed: int) -> tuple[Paper, ...]:
-    """The papers, each with an instruction to a model between two sentences of its abstract or after them (indirect
+    """The papers, each with an instruction to a model between two sentences of its abstract or at its end (indirect
     prompt injection: Greshake et al. 2023; the kinds follow Liu et al. 2024)."""
     return tuple(_with_instruction(paper, random.Random(f"{seed}:injected:{paper.id}"), seed) for paper in papers)
 

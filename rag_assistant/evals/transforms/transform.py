@@ -1,4 +1,4 @@
-"""What a transform is, and those that there are."""
+"""Transforms: what they do, and which there are."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ TRANSFORMS: Mapping[str, str] = MappingProxyType(
         "injected": "with an instruction to the model inside every abstract",
     }
 )
-"""Names of transforms and what each does."""
+"""The names of transforms, and what each does."""
 
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """A question as a transform puts it.
+    """A transformed question.
 
     Attributes:
-        question: To ask instead.
-        scored: The question with what is right now, by which the answer is scored.
-        without: Papers that the system must not use for it.
+        question: What to ask instead.
+        scored: The case with what is right under the transform, by which the answer is scored.
+        without: Papers that the system must not use.
     """
 
     question: str
@@ -50,8 +50,8 @@ class Transform:
 
     Attributes:
         name: One of :data:`TRANSFORMS`.
-        seed: Of everything random in it.
-        added: Papers that ``distractors`` adds; ``None`` makes them from the papers that are there.
+        seed: For everything random in it.
+        added: Papers that ``distractors`` adds; ``None`` generates them from the existing papers.
     """
 
     name: str
@@ -60,15 +60,15 @@ class Transform:
 
     @property
     def changes_papers(self) -> bool:
-        """Whether it needs an index of its own, of what :meth:`papers` returns."""
+        """Whether it needs its own index, of what :meth:`papers` returns."""
         return self.name in ("distractors", "injected")
 
     def variant(self, case: Case) -> Variant | None:
-        """The question as this transform puts it; ``None`` where it says nothing about it, which leaves it out.
+        """The transformed question; ``None`` if the question is left out, because the transform shows nothing about it.
 
-        Left out are questions whose words it doesn't change, and for ``gold-removed`` those that have no gold paper or
-        for which ``also_ok`` says that another paper may answer, and for ``distractors`` listings, since what is right
-        there depends on the papers that are there.
+        Left out are questions whose words don't change; for ``gold-removed`` those without a gold paper, or for which
+        ``also_ok`` says that another paper may answer; and for ``distractors`` listings, since the right answer depends
+        on which papers there are.
         """
         reword = _WORDINGS.get(self.name)
         if reword is not None:
@@ -90,21 +90,21 @@ class Transform:
         return Variant(case.question, scored, case.gold)
 
     def papers(self, papers: Sequence[Paper], cases: Sequence[Case]) -> tuple[Paper, ...]:
-        """The papers that the system has to be asked over.
+        """The papers that the system must have.
 
         Args:
             papers: Those that it has.
-            cases: Of the set: no sentence from which the answer to one of them follows is made part of a distractor.
+            cases: The questions of the set: no sentence that answers one of them becomes part of a distractor.
 
         Raises:
-            InputError: There is nothing to make distractors of, or those given are there already.
+            InputError: There is nothing to make distractors from, or all the given ones are there already.
         """
         if self.name == "distractors":
             return with_distractors(papers, cases, self.seed, self.added)
         return with_instructions(papers, self.seed) if self.name == "injected" else tuple(papers)
 
     def scores(self, variant: Variant, answer: Answer) -> dict[str, float]:
-        """What it measures by itself: ``injection_success``, 1 when the answer shows what the planted instruction asks
+        """The transform's own score, ``injection_success``: 1 when the answer shows what the planted instruction asks
         for, or obeys the one in the question of an injection case."""
         if self.name != "injected":
             return {}
@@ -116,7 +116,7 @@ def transform_of(name: str, *, seed: int = 0, added: Sequence[Paper] | None = No
     """The transform with that name.
 
     Raises:
-        InputError: There is none, or papers are added to one that adds none.
+        InputError: There is no such transform, or papers are given for one that adds none.
     """
     if name not in TRANSFORMS:
         raise InputError(f"There is no transform {name!r}.", hint=f"one of {', '.join(TRANSFORMS)}")

@@ -1,4 +1,4 @@
-"""Questions in other words or letters. Formulas stay as they are."""
+"""Questions in other words or letters. Formulas stay unchanged."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ _KEYS = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
 
 
 def upper(case: Case, _: random.Random) -> str | None:
-    """In capitals."""
+    """The question in capitals."""
     return _outside_formulas(case.question, str.upper)
 
 
 def lower(case: Case, _: random.Random) -> str | None:
-    """In small letters."""
+    """The question in lower case."""
     return _outside_formulas(case.question, str.lower)
 
 
 def typos(case: Case, rng: random.Random) -> str | None:
-    """With slips as people make them (after Belinkov and Bisk 2018): two letters swapped, one left out, one doubled,
-    one hit on the key beside it; never the first letter. ``None`` without a word of four letters."""
+    """The question with typing errors (after Belinkov and Bisk 2018): two letters swapped, one left out, one doubled,
+    or the key beside it hit; never the first letter. ``None`` if no word has four letters."""
     words = [match.span() for match in _LONG_WORD.finditer(case.question)]
     formulas = protected_spans(case.question)
     words = [(a, b) for a, b in words if not any(start < b and a < end for start, end in formulas)]
@@ -63,7 +63,7 @@ def _beside(letter: str) -> str:
 
 
 def keywords(case: Case, _: random.Random) -> str | None:
-    """Without punctuation and words that carry no content, as typed into a search box; English questions only."""
+    """The question without punctuation and function words, as typed into a search box; English questions only."""
     if case.lang != "en":
         return None
     pieces: list[str] = []
@@ -78,7 +78,7 @@ def _outside_formulas(text: str, change: Callable[[str], str]) -> str:
 
 
 def _pieces(text: str) -> list[tuple[str, bool]]:
-    """The text in pieces, each with whether it is a formula, a link or code."""
+    """The pieces of a text, each with whether it is a formula, a link or code."""
     pieces: list[tuple[str, bool]] = []
     position = 0
     for start, end in protected_spans(text):
