@@ -24,6 +24,7 @@ from rag_assistant.errors import BackendError, InputError
 from rag_assistant.index.collections import no_collection
 from rag_assistant.index.generations import IndexFolder
 from rag_assistant.index.open import OpenIndex, open_index
+from rag_assistant.index.server import server_of
 from rag_assistant.loaders import OnProgress, load_papers
 from rag_assistant.models.budget import Budget
 from rag_assistant.plugins import load_plugin
@@ -413,6 +414,7 @@ def _open_index(
         papers=report.papers if report else None,
         lock_timeout=settings.lock_timeout,
         progress=progress,
+        server=server_of(settings),
         notices=[f"Not loaded: {problem}" for problem in report.problems] if report else (),
     )
 

@@ -6,7 +6,7 @@
     ├── InputError            what the caller gave can't be used (also a ValueError)
     │   ├── SettingsError     an unknown or invalid setting
     │   └── LoadError         a file of papers that can't be read at all
-    ├── StoreError           anything about the index on disk
+    ├── StoreError           anything about the index, on disk or on a server
     │   ├── IndexMissing      there is none at that place
     │   ├── IndexDamaged      it can't be used and can't be mended from what it holds
     │   ├── IndexLocked       another process is writing it
@@ -58,7 +58,7 @@ class LoadError(InputError):
 
 
 class StoreError(RagError):
-    """Anything about the index on disk."""
+    """Anything about the index, on disk or on a server."""
 
 
 class IndexMissing(StoreError):

@@ -6,6 +6,7 @@ A value comes from the first of: a keyword (the command line's flags are keyword
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import tomllib
@@ -44,8 +45,9 @@ _SLIP, _NEAR = 2, 0.8
 which share at least is the same."""
 _MASK = "********"
 _PATHS = ("index", "corpus", "prompts")
-_PLACES = frozenset({"index", "collection"})
+_PLACES = frozenset({"index", "collection", "chroma_url"})
 _COLLECTION = re.compile(r"[^\W_][\w-]{0,63}")
+_USER_INFO = re.compile(r"(?<=//)[^/@]*(?=@)")
 _SECRET_NAME = re.compile(r"key|token(?!s)|secret|passw|credential", re.IGNORECASE)
 
 
@@ -82,8 +84,8 @@ class Settings(BaseModel):
     Attributes:
         index: Folder of the index; ``None`` is the user's data folder, see :attr:`index_path`.
         collection: Name of a collection of papers, which has an index of its own in the user's data folder, and its own
-            ``rag.toml`` where there is one beside that. ``index`` and ``collection`` exclude each other; the one from
-            the nearer source counts.
+            ``rag.toml`` where there is one beside that. ``index``, ``collection`` and ``chroma_url`` exclude each
+            other; the one from the nearer source counts.
         corpus: Files or folders of papers; ``None`` is the bundled corpus. In the environment, separated like
             ``PATH``.
         backend: What writes answers: an installed backend's name or ``package.module:Class``.
@@ -92,7 +94,7 @@ class Settings(BaseModel):
         model: The model's name, for backends that offer several.
         base_url: An OpenAI-compatible server's address, for backends that use one.
         k: How many papers an answer may draw on.
-        timeout: How many seconds to wait for a model's next words.
+        timeout: How many seconds to wait for a model's next words; for a Chroma server at most 30.
         max_tokens: How many tokens a model may write for one answer, reasoning included.
         temperature: How freely it writes, from 0 to 2; ``None`` is 0, or the model's own where it takes none.
         context_tokens: How many tokens the model takes in and writes together; ``None`` is what its server tells.
@@ -103,6 +105,10 @@ class Settings(BaseModel):
             else it is withheld and kept as a draft.
         lock_timeout: How many seconds to wait for another process that writes the index; ``None`` waits as long as it
             takes.
+        chroma_url: A Chroma server that holds the index, ``http://HOST:PORT`` or ``https://HOST``; ``None`` is a
+            folder.
+        chroma_tenant, chroma_database: Where on that server.
+        chroma_token: From ``RAG_CHROMA_TOKEN``; sent to that server only.
         prompts: Folder of own prompts for models; one that isn't there is the bundled one.
         reader: What judges whether an abstract answers: ``trained``, an installed reader's name,
             ``package.module:Class``, or ``none``, which judges nothing.
@@ -132,6 +138,10 @@ class Settings(BaseModel):
     length: Length = "normal"
     trust_model: bool = False
     lock_timeout: float | None = Field(None, ge=0, allow_inf_nan=False)
+    chroma_url: str | None = None
+    chroma_tenant: str = Field("default_tenant", min_length=1)
+    chroma_database: str = Field("default_database", min_length=1)
+    chroma_token: SecretStr | None = None
     prompts: Path | None = None
     reader: str = Field("trained", min_length=1)
     rerank: str | None = None
@@ -225,19 +235,19 @@ class Settings(BaseModel):
 
     @property
     def index_path(self) -> Path:
-        """The index's folder: the one set, the collection's, or ``index`` in the user's data folder."""
+        """The index's folder: the one set, the collection's, or ``index`` in the user's data folder; of an index on a
+        Chroma server, the folder of this machine's copy."""
         if self.index is not None:
             return self.index
+        if self.chroma_url is not None:
+            place = "\n".join((self.chroma_url, self.chroma_tenant, self.chroma_database))
+            return data_folder() / "servers" / hashlib.sha256(place.encode()).hexdigest()[:16]
         return (data_folder() if self.collection is None else collection_folder(self.collection)) / "index"
 
     @property
     def server_is_local(self) -> bool:
         """Whether ``base_url`` is an address of this machine."""
-        host = urlsplit(self.base_url or "").hostname or ""
-        try:
-            return host == "localhost" or ip_address(host).is_loopback
-        except ValueError:
-            return False
+        return is_local(self.base_url or "")
 
     @property
     def unused_key(self) -> str:
@@ -252,10 +262,9 @@ class Settings(BaseModel):
         """The settings by their own names, as plain JSON types, with secrets, also those inside an address, replaced by
         asterisks."""
         plain = _flat(self.model_dump(mode="json"))
-        if self.api_key is not None:
-            plain["api_key"] = _MASK
+        plain |= {name: _MASK for name, value in self if isinstance(value, SecretStr)}
         if self.base_url is not None:
-            plain["base_url"] = re.sub(r"(?<=//)[^/@]*(?=@)", _MASK, self.base_url)
+            plain["base_url"] = _USER_INFO.sub(_MASK, self.base_url)
         return plain
 
     @field_validator(*_TABLES, mode="before")
@@ -293,6 +302,31 @@ class Settings(BaseModel):
     def _address(cls, value: str | None) -> str | None:
         if value is not None and not re.match(r"https?://[^\s/]+[^\s]*$", value):
             raise ValueError("it should be an address that starts with http:// or https://")
+        return value
+
+    @field_validator("chroma_url", mode="after")
+    @classmethod
+    def _server(cls, value: str | None, info: ValidationInfo) -> str | None:
+        if value is None:
+            return None
+        if any(info.data.get(place) is not None for place in _PLACES):
+            raise ValueError("there is an index or a collection set too; give one of them")
+        try:
+            parts = urlsplit(value)
+            plain = (parts.scheme, parts.netloc, parts.path.rstrip("/"), "", "") == (*parts[:2], "", "", "")
+            port = parts.port or (443 if parts.scheme == "https" else 8000)
+        except ValueError:
+            plain = False
+        if not plain or parts.scheme not in ("http", "https") or not parts.hostname or "@" in value:
+            raise ValueError("it should be http://HOST:PORT or https://HOST:PORT, and nothing more")
+        host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
+        return f"{parts.scheme}://{host}:{port}"
+
+    @field_validator("chroma_token", mode="after")
+    @classmethod
+    def _header(cls, value: SecretStr | None) -> SecretStr | None:
+        if value is not None and not re.fullmatch(r"[!-~]+", value.get_secret_value()):
+            raise ValueError("it should be of ASCII letters, digits and punctuation")
         return value
 
     @field_validator("index", "corpus", "prompts", mode="after")
@@ -405,6 +439,15 @@ class Settings(BaseModel):
         return dict.fromkeys(values, str(path)), values
 
 
+def is_local(url: str) -> bool:
+    """Whether a server's address is one of this machine."""
+    host = urlsplit(url).hostname or ""
+    try:
+        return host == "localhost" or ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
 def data_folder() -> Path:
     """The user's folder for what this program keeps."""
     from platformdirs import user_data_path
@@ -448,7 +491,7 @@ def _check_known(name: str, known: tuple[str, ...], what: str, *, origin: str = 
     if origin and _SECRET_NAME.search(name):
         raise SettingsError(
             f"The secret {name!r} can't be taken from {origin}: secrets are read from the environment only.",
-            hint="set RAG_API_KEY or OPENAI_API_KEY instead, and change the key if others could read it",
+            hint="set RAG_API_KEY, OPENAI_API_KEY or RAG_CHROMA_TOKEN instead, and change it if others could read it",
         )
     close = get_close_matches(name, known, n=1, cutoff=0.5)
     nearest = f"did you mean {close[0]}? " if close else ""
@@ -458,10 +501,10 @@ def _check_known(name: str, known: tuple[str, ...], what: str, *, origin: str = 
 def _invalid(error: ValidationError, sources: Mapping[str, str]) -> SettingsError:
     """One sentence for the first field that is wrong; a secret's value is never repeated."""
     first = error.errors(include_url=False)[0]
+    reason = first["msg"].removeprefix("Value error, ")
     name = str(first["loc"][len(first["loc"]) > 1 and first["loc"][0] in _TABLES])
     source = sources.get(name, "given")
-    value = "" if _SECRET_NAME.search(name) else f" to {first['input']!r}"
-    reason = first["msg"].removeprefix("Value error, ")
+    value = "" if _SECRET_NAME.search(name) else f" to {_USER_INFO.sub(_MASK, repr(first['input']))}"
     return SettingsError(
         f"The setting {name!r} can't be set{value}: {reason[:1].lower()}{reason[1:]}.",
         hint="give another value" if source == "given" else f"it comes from: {source}",

@@ -343,6 +343,65 @@ def test_secrets_are_masked_wherever_settings_are_shown(monkeypatch: pytest.Monk
     assert Settings().masked()["api_key"] is None
 
 
+def test_the_token_of_a_chroma_server_is_masked_and_comes_from_the_environment_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RAG_CHROMA_TOKEN", "tk-mine")
+    loaded = Settings.load()
+    assert "tk-mine" not in repr(loaded) + str(loaded) + json.dumps(loaded.masked())
+    assert loaded.masked()["chroma_token"] == "********"
+    monkeypatch.setenv("RAG_CHROMA_TOKEN", "tk-mine\nX-Other: 1")
+    with pytest.raises(SettingsError, match=r"'chroma_token' can't be set: .*RAG_CHROMA_TOKEN") as caught:
+        Settings.load()
+    assert "tk-" not in str(caught.value)
+    monkeypatch.delenv("RAG_CHROMA_TOKEN")
+    (tmp_path / "rag.toml").write_text('chroma_token = "tk-mine"\n')
+    with pytest.raises(SettingsError, match=r"environment only.*RAG_CHROMA_TOKEN"):
+        Settings.load()
+
+
+@pytest.mark.parametrize(
+    ("given_url", "used"),
+    [
+        ("http://127.0.0.1:9000", "http://127.0.0.1:9000"),
+        ("http://localhost", "http://localhost:8000"),
+        ("https://chroma.example/", "https://chroma.example:443"),
+        ("http://[::1]:9000", "http://[::1]:9000"),
+    ],
+)
+def test_a_chroma_server_is_named_by_host_and_port(given_url: str, used: str) -> None:
+    assert Settings(chroma_url=given_url).chroma_url == used
+
+
+@pytest.mark.parametrize("url", ["127.0.0.1:8000", "ftp://host", "http://", "http://host/api", "http://host:port"])
+def test_what_is_no_address_of_a_chroma_server(url: str) -> None:
+    with pytest.raises(SettingsError, match="http://HOST:PORT"):
+        Settings.load(chroma_url=url)
+
+
+def test_a_password_in_the_address_of_a_chroma_server_is_not_repeated() -> None:
+    with pytest.raises(SettingsError, match="http://HOST:PORT") as caught:
+        Settings.load(chroma_url="http://me:secret-pw@host:8000")
+    assert "secret-pw" not in str(caught.value)
+
+
+def test_of_a_folder_and_a_server_the_one_from_the_nearer_source_holds_the_index(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "rag.toml").write_text('index = "from-file"\n')
+    monkeypatch.setenv("RAG_CHROMA_URL", "http://host:1")
+    loaded = Settings.load()
+    assert (loaded.index, loaded.chroma_url) == (None, "http://host:1")
+    assert (loaded.sources["index"], loaded.sources["chroma_url"]) == ("default", "environment (RAG_CHROMA_URL)")
+    assert Settings.load(index="here").chroma_url is None
+    assert loaded.replaced(index="here").chroma_url is None
+    assert loaded.replaced(collection="other").chroma_url is None
+    assert loaded.replaced(index="here").replaced(chroma_url="http://host:2").index is None
+    assert loaded.index_path != Settings.load(chroma_database="other").index_path
+    with pytest.raises(SettingsError, match="give one of them"):
+        Settings.load(index="here", chroma_url="http://host:1")
+
+
 @given(st.dictionaries(st.sampled_from(["k", "backend", "model", "lock_timeout"]), st.text(max_size=8), max_size=3))
 @hypothesis_settings(deadline=None, max_examples=60)
 def test_any_keywords_give_settings_or_one_settings_error(given_values: dict[str, str]) -> None:

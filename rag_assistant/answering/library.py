@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from rag_assistant.answering.snapshots import Snapshots
 from rag_assistant.embedders.base import Embedder
 from rag_assistant.index.build import IndexSummary, build_index, held, preview, remove
+from rag_assistant.index.server import server_of
 from rag_assistant.loaders import LoadReport, OnProgress, load_papers
 from rag_assistant.types import Filters, Paper
 
@@ -45,7 +46,10 @@ class Library:
     ) -> IndexSummary:
         """What :meth:`index` would do, without doing it."""
         report = self._loaded(paths, add, merge, columns)
-        return _with_problems(preview(self._settings.index_path, report.papers, self._embedder, add=add), report)
+        summary = preview(
+            self._settings.index_path, report.papers, self._embedder, add=add, server=server_of(self._settings)
+        )
+        return _with_problems(summary, report)
 
     def index(
         self,
@@ -71,6 +75,7 @@ class Library:
             add=add,
             progress=self._progress,
             lock_timeout=self._settings.lock_timeout,
+            server=server_of(self._settings),
         )
         return _with_problems(summary, report)
 
@@ -92,12 +97,13 @@ class Library:
             self._embedder,
             progress=self._progress,
             lock_timeout=self._settings.lock_timeout,
+            server=server_of(self._settings),
         )
 
     def _loaded(
         self, paths: PathLike | Sequence[PathLike], add: bool, merge: bool, columns: Mapping[str, str] | None
     ) -> LoadReport:
-        known = held(self._settings.index_path) if add else ()
+        known = held(self._settings.index_path, server=server_of(self._settings)) if add else ()
         return load_papers(_as_list(paths), merge=merge, columns=columns, known=known, progress=self._progress)
 
 

@@ -123,16 +123,21 @@ def package_checks() -> Iterator[Finding]:
 
 def privacy_check(settings: Settings) -> Finding:
     """What leaves the machine with these settings."""
+    from rag_assistant.settings import is_local
+
     leaving = []
     if settings.embedder not in _LOCAL_EMBEDDERS:
         leaving.append(f"abstracts and questions go to the embedder {settings.embedder}")
     speaks_to_server = settings.backend in _SERVER_BACKENDS and settings.server_is_local
     if settings.backend not in _LOCAL_BACKENDS and not speaks_to_server:
         leaving.append(f"questions and the abstracts found go to the backend {settings.backend}")
+    if settings.chroma_url is not None and not is_local(settings.chroma_url):
+        leaving.append("abstracts and questions as vectors go to the Chroma server")
     if settings.check not in (None, "model"):
         leaving.append(f"answers and the sentences they cite go to the check {settings.check}")
     if not leaving:
         server = f"; the model's server is on it: {settings.masked()['base_url']}" if speaks_to_server else ""
+        server += f"; the Chroma server is on it: {settings.chroma_url}" if settings.chroma_url else ""
         return Finding("privacy", "ok", f"nothing leaves this machine{server}")
     return Finding("privacy", "note", f"{'; '.join(leaving)}, which may be on another machine")
 
@@ -258,6 +263,17 @@ def place_check(settings: Settings) -> Finding:
 
 def index_check(settings: Settings) -> Finding:
     """Whether the index is intact and finds its own papers. Changes nothing."""
+    from rag_assistant.index.server import server_of
+
+    server = server_of(settings)
+    if server is not None:
+        # In this process: no files of a store that could crash it, and a token is not to be seen in a command.
+        from rag_assistant.cli.probe import probe
+
+        return Finding(
+            "index",
+            **probe(str(settings.index_path), settings.embedder, settings.embedder_model, server=server),  # type: ignore[arg-type]
+        )
     command = [sys.executable, "-m", "rag_assistant.cli.probe", str(settings.index_path), settings.embedder]
     command += [settings.embedder_model] if settings.embedder_model else []
     mend = "run: rag-assistant doctor --repair"
@@ -280,6 +296,5 @@ def repaired(state: State, settings: Settings) -> Finding:
             papers, notices = len(assistant.papers()), assistant.notices
     except RagError as error:
         return Finding("index", "bad", error.message, error.hint)
-    return Finding(
-        "index", "ok", f"{papers} papers at {settings.index_path}; {'; '.join(notices) or 'nothing to mend'}"
-    )
+    place = settings.chroma_url or settings.index_path
+    return Finding("index", "ok", f"{papers} papers at {place}; {'; '.join(notices) or 'nothing to mend'}")

@@ -70,8 +70,9 @@ def remove(
     else:
         with opened(state, settings, searches=False) as assistant:
             summary = assistant.remove(list(ids or ()))
-        removed = {"removed": list(summary.removed), "papers": summary.papers, "path": str(summary.path)}
-        text = f"{change_text('removed', summary.removed)}\n{summary.papers:,} papers left: {summary.path}"
+        place = summary.server or str(summary.path)
+        removed = {"removed": list(summary.removed), "papers": summary.papers, "path": place}
+        text = f"{change_text('removed', summary.removed)}\n{summary.papers:,} papers left: {place}"
     if json:
         emit_json(removed)
     else:

@@ -26,7 +26,9 @@ def config(
         with_sources = {name: {"value": value, "source": sources[name]} for name, value in values.items()}
         emit_json({"settings": with_sources, "index_path": str(settings.index_path)})
         return
-    shown = {name: _value(value) for name, value in values.items()} | {"index": str(settings.index_path)}
+    shown = {name: _value(value) for name, value in values.items()}
+    if settings.chroma_url is None:
+        shown["index"] = str(settings.index_path)
     name_width = max(map(len, shown))
     value_width = min(max(map(len, shown.values())), 60)
     for name, value in shown.items():

@@ -121,7 +121,8 @@ def summary_text(summary: IndexSummary, report: LoadReport, *, dry_run: bool = F
     if dry_run:
         return "\n".join([*told, f"{_count(summary.papers, 'paper')} then"])
     counts = f"{_count(summary.papers, 'paper')}, {_count(summary.passages, 'passage')}"
-    return "\n".join([*told, f"{counts}, {summary.embedded} embedded, {summary.seconds:.1f} s: {summary.path}"])
+    place = summary.server or summary.path
+    return "\n".join([*told, f"{counts}, {summary.embedded} embedded, {summary.seconds:.1f} s: {place}"])
 
 
 def report_text(summary: IndexSummary, report: LoadReport, *, dry_run: bool = False) -> str:
@@ -158,7 +159,7 @@ def summary_dict(summary: IndexSummary, report: LoadReport, *, dry_run: bool = F
         "skipped": [asdict(problem) for problem in report.problems],
         "notes": [*map(str, report.notes), *summary.problems, *summary.notices],
         "seconds": round(summary.seconds, 3),
-        "path": str(summary.path),
+        "path": summary.server or str(summary.path),
     }
 
 
@@ -190,23 +191,25 @@ def _indexed(
     from rag_assistant.bundled import bundled
     from rag_assistant.embedders.resolve import resolve_embedder
     from rag_assistant.index.build import build_index, held, preview, would_drop
+    from rag_assistant.index.server import server_of
     from rag_assistant.loaders import load_papers
 
-    embedder = resolve_embedder(settings.embedder, model=settings.embedder_model)
+    embedder, server = resolve_embedder(settings.embedder, model=settings.embedder_model), server_of(settings)
     chosen = read.paths or settings.corpus
     with reporting(state) as progress:
         report = load_papers(
             chosen or bundled("corpus"),
             merge=read.merge,
             columns=read.columns,
-            known=held(settings.index_path) if add else (),
+            known=held(settings.index_path, server=server) if add else (),
             allow_private=read.allow_private,
             progress=progress,
         )
     if dry_run:
-        return preview(settings.index_path, report.papers, embedder, add=add), report
+        return preview(settings.index_path, report.papers, embedder, add=add, server=server), report
     if report.papers and not add and not yes:
-        _ask_before_dropping(would_drop(settings.index_path, report.papers), settings.index_path)
+        gone = would_drop(settings.index_path, report.papers, server=server)
+        _ask_before_dropping(gone, server.shown if server else str(settings.index_path))
     with reporting(state) as progress:
         summary = build_index(
             settings.index_path,
@@ -216,14 +219,15 @@ def _indexed(
             source="paths" if chosen else "bundled",
             progress=progress,
             lock_timeout=settings.lock_timeout,
+            server=server,
         )
     return summary, report
 
 
-def _ask_before_dropping(gone: tuple[str, ...], path: Path) -> None:
+def _ask_before_dropping(gone: tuple[str, ...], place: str) -> None:
     """Returns if nothing would go, or it may go."""
     if gone:
-        told = f"The index {path} holds papers that aren't among these; this {change_text('would drop', gone)}"
+        told = f"The index {place} holds papers that aren't among these; this {change_text('would drop', gone)}"
         others = "--add keeps them, --dry-run tells all that would change"
         confirmed(told, "Drop them?", "Nothing was changed. --add keeps the papers that are there.", others)
 

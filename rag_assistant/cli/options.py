@@ -89,6 +89,18 @@ class IndexOptions(EmbedderOptions):
         str | None,
         typer.Option("--collection", metavar="NAME", help="A collection of papers, instead.", show_default="none"),
     ] = None
+    chroma_url: Annotated[
+        str | None,
+        typer.Option("--chroma-url", metavar="URL", help="A Chroma server, instead.", show_default="none"),
+    ] = None
+    chroma_tenant: Annotated[
+        str | None,
+        typer.Option("--chroma-tenant", metavar="NAME", help="Its tenant.", show_default="default_tenant"),
+    ] = None
+    chroma_database: Annotated[
+        str | None,
+        typer.Option("--chroma-database", metavar="NAME", help="Its database.", show_default="default_database"),
+    ] = None
 
 
 @dataclass(frozen=True, slots=True)

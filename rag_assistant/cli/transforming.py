@@ -85,17 +85,18 @@ def asked(state: State, settings: Settings, dataset: Dataset, transform: Transfo
         embedder = resolve_embedder(settings.embedder, model=settings.embedder_model)
         with reporting(state) as shown:
             build_index(folder, papers, embedder, progress=shown)
-        changed = settings.model_copy(update={"index": folder, "corpus": None})
+        changed = settings.model_copy(update={"index": folder, "corpus": None, "chroma_url": None})
         with opened(state, changed, embedder=embedder) as assistant:
             yield _Changed(assistant, index)
 
 
 def _check_papers(assistant: Assistant, dataset: Dataset) -> None:
     held = {paper.id for paper in assistant.papers()}
+    place = assistant.settings.chroma_url or assistant.settings.index_path
     absent = list(dict.fromkeys(paper for case in dataset for paper in case.papers if paper not in held))
     if absent:
         named = ", ".join(absent[:_SHOWN]) + (f" and {len(absent) - _SHOWN} more" if len(absent) > _SHOWN else "")
         raise InputError(
-            f"The questions are about papers that the index {assistant.settings.index_path} lacks: {named}.",
+            f"The questions are about papers that the index {place} lacks: {named}.",
             hint="rag-assistant index --index DIR indexes the bundled papers; then: rag-assistant eval run --index DIR",
         )

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
+import socket
 import time
+import uuid
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rag_assistant.embedders.base import Embedder
 from rag_assistant.errors import IndexDamaged, IndexMissing, InputError
 from rag_assistant.index.contents import read_papers
+from rag_assistant.index.copies import keep_vectors, look_at
 from rag_assistant.index.generations import IndexFolder
 from rag_assistant.index.passages import windows
-from rag_assistant.index.state import Found, inspect
+from rag_assistant.index.server import IndexServer
+from rag_assistant.index.state import Found
 from rag_assistant.index.write import write_generation
 from rag_assistant.loaders import OnProgress
 from rag_assistant.types import Paper
@@ -33,6 +39,7 @@ class IndexSummary:
         seconds: How long it took.
         path: The index's folder.
         notices: What was wrong with the index before.
+        server: What messages call the server that holds it; empty for an index in a folder.
     """
 
     added: tuple[str, ...]
@@ -46,6 +53,7 @@ class IndexSummary:
     seconds: float
     path: Path
     notices: tuple[str, ...] = ()
+    server: str = ""
 
 
 def build_index(
@@ -57,6 +65,7 @@ def build_index(
     source: str = "paths",
     progress: OnProgress | None = None,
     lock_timeout: float | None = None,
+    server: IndexServer | None = None,
 ) -> IndexSummary:
     """Makes the index hold exactly these papers, or these beside those it holds.
 
@@ -71,6 +80,7 @@ def build_index(
         source: ``bundled`` where the papers are the bundled corpus, which can be loaded again at any time.
         progress: Told of the work.
         lock_timeout: For how many seconds to wait for another writer; ``None`` waits as long as it takes.
+        server: What holds the index; the folder is then for this machine's copy.
 
     Raises:
         InputError: No papers were given.
@@ -78,18 +88,19 @@ def build_index(
         IndexReadOnly: The folder can't be written.
         IndexDamaged: With ``add``, where the papers to keep are gone; or the index is of a newer version.
         EmbedderError: The embedder failed.
-        StoreError: The files can't be written.
+        StoreError: The files can't be written, or the server can't be asked.
     """
     given = _by_id(papers)
     if not given:
         raise InputError("There are no papers to index.", hint="name files that hold some")
     return _change(
         IndexFolder(path),
-        lambda found: _merged(found, given, add),
+        lambda found: _merged(found, given, add, server),
         embedder,
         source=source,
         progress=progress,
         lock_timeout=lock_timeout,
+        server=server,
     )
 
 
@@ -100,6 +111,7 @@ def remove(
     *,
     progress: OnProgress | None = None,
     lock_timeout: float | None = None,
+    server: IndexServer | None = None,
 ) -> IndexSummary:
     """Takes papers out of the index.
 
@@ -112,8 +124,8 @@ def remove(
 
     def without(found: Found | None) -> Mapping[str, Paper]:
         if found is None:
-            raise missing(Path(path))
-        kept = _kept(found)
+            raise missing(Path(path), server)
+        kept = _kept(found, server)
         unknown = [paper_id for paper_id in gone if paper_id not in kept]
         if unknown:
             more = f" and {len(unknown) - _TOLD} more" if len(unknown) > _TOLD else ""
@@ -126,11 +138,24 @@ def remove(
             raise InputError("Removing these papers would leave the index empty.", hint="index others instead")
         return left
 
-    return _change(IndexFolder(path), without, embedder, source="paths", progress=progress, lock_timeout=lock_timeout)
+    return _change(
+        IndexFolder(path),
+        without,
+        embedder,
+        source="paths",
+        progress=progress,
+        lock_timeout=lock_timeout,
+        server=server,
+    )
 
 
 def preview(
-    path: str | os.PathLike[str], papers: Iterable[Paper], embedder: Embedder, *, add: bool = False
+    path: str | os.PathLike[str],
+    papers: Iterable[Paper],
+    embedder: Embedder,
+    *,
+    add: bool = False,
+    server: IndexServer | None = None,
 ) -> IndexSummary:
     """What :func:`build_index` would do, without doing it; ``embedded`` is left at 0.
 
@@ -139,25 +164,34 @@ def preview(
     """
     started = time.perf_counter()
     folder = IndexFolder(path)
-    found = inspect(folder, None)
-    wanted = _merged(found, _by_id(papers), add)
+    found = look_at(folder, server, None)
+    wanted = _merged(found, _by_id(papers), add, server)
     count = sum(len(windows(paper, embedder)) for paper in wanted.values())
-    return _summary(folder, found, wanted, count, 0, (), time.perf_counter() - started)
+    return _summary(folder, server, found, wanted, count, 0, (), time.perf_counter() - started)
 
 
-def would_drop(path: str | os.PathLike[str], papers: Iterable[Paper]) -> tuple[str, ...]:
+def would_drop(
+    path: str | os.PathLike[str], papers: Iterable[Paper], *, server: IndexServer | None = None
+) -> tuple[str, ...]:
     """Ids of the papers that the index holds and :func:`build_index` would drop for these, without ``add``.
 
     Raises:
         IndexDamaged, StoreError: The index is of a newer version, or may not be read.
     """
-    found, wanted = inspect(IndexFolder(path), None), {paper.id for paper in papers}
+    found, wanted = look_at(IndexFolder(path), server, None), {paper.id for paper in papers}
     return tuple(paper_id for paper_id in (found.papers if found else None) or () if paper_id not in wanted)
 
 
-def held(path: str | os.PathLike[str]) -> tuple[Paper, ...]:
-    """The papers that the index holds, without a look at the rest of it; none where they can't be read."""
+def held(path: str | os.PathLike[str], *, server: IndexServer | None = None) -> tuple[Paper, ...]:
+    """The papers that the index holds, without a look at the rest of it; none where they can't be read.
+
+    Raises:
+        StoreError: The server can't be asked, or the copy can't be written.
+    """
     folder = IndexFolder(path)
+    if server is not None:
+        found = look_at(folder, server, None)
+        return tuple((found.papers or {}).values()) if found else ()
     try:
         current = folder.current()
         return tuple(read_papers(folder.generation(current.name)).values()) if current else ()
@@ -165,8 +199,10 @@ def held(path: str | os.PathLike[str]) -> tuple[Paper, ...]:
         return ()
 
 
-def missing(path: Path) -> IndexMissing:
+def missing(path: Path, server: IndexServer | None = None) -> IndexMissing:
     """The error for a place where no index is."""
+    if server is not None:
+        return IndexMissing(f"There is no index on {server.shown}.", hint=server.hint)
     return IndexMissing(f"There is no index at {path}.", hint="run: rag-assistant index PATH...")
 
 
@@ -186,26 +222,46 @@ def _change(
     source: str,
     progress: OnProgress | None,
     lock_timeout: float | None,
+    server: IndexServer | None,
 ) -> IndexSummary:
     started = time.perf_counter()
-    with folder.writing(lock_timeout, progress):
+    with ExitStack() as stack:
+        stack.enter_context(folder.writing(lock_timeout, progress))
+        writer, after = None, ""
+        if server is not None:
+            writer = stack.enter_context(server.writing(_owner(folder), lock_timeout, progress))
+            writer.clean()
+            after = server.current_name()
         folder.clean()
-        found = inspect(folder, embedder)
+        found = look_at(folder, server, embedder, progress)
+        if server is not None and found is not None and found.usable and found.manifest:
+            found = replace(found, problem=server.problem(found.manifest))
+            keep_vectors(folder, found, embedder)
         wanted = wanted_of(found)
         if found is not None and found.usable and found.manifest and dict(found.papers or {}) == dict(wanted):
             if found.unnamed:
                 folder.make_current(found.name, found.source)
-            return _summary(folder, found, wanted, found.manifest.windows, 0, (), time.perf_counter() - started)
-        written = write_generation(folder, wanted, source, embedder, progress)
+            count = found.manifest.windows
+            return _summary(folder, server, found, wanted, count, 0, (), time.perf_counter() - started)
+        written = write_generation(folder, wanted, source, embedder, progress, writer=writer, after=after)
     seconds = time.perf_counter() - started
-    return _summary(folder, found, wanted, written.windows, written.embedded, written.problems, seconds)
+    return _summary(folder, server, found, wanted, written.windows, written.embedded, written.problems, seconds)
 
 
-def _merged(found: Found | None, given: Mapping[str, Paper], add: bool) -> Mapping[str, Paper]:
-    return {**_kept(found), **given} if add and found is not None else given
+def _owner(folder: IndexFolder) -> str:
+    """A name that no other folder has, on any machine."""
+    return hashlib.sha256(f"{socket.gethostname()} {uuid.getnode()} {folder.path}".encode()).hexdigest()
 
 
-def _kept(found: Found) -> Mapping[str, Paper]:
+def _merged(
+    found: Found | None, given: Mapping[str, Paper], add: bool, server: IndexServer | None
+) -> Mapping[str, Paper]:
+    return {**_kept(found, server), **given} if add and found is not None else given
+
+
+def _kept(found: Found, server: IndexServer | None) -> Mapping[str, Paper]:
+    if found.papers is None and server is not None:
+        raise server.damaged(found.problem)
     if found.papers is None:
         raise papers_gone(found.folder.parent.parent, found.problem)
     return found.papers
@@ -220,6 +276,7 @@ def _by_id(papers: Iterable[Paper]) -> dict[str, Paper]:
 
 def _summary(
     folder: IndexFolder,
+    server: IndexServer | None,
     found: Found | None,
     wanted: Mapping[str, Paper],
     passages: int,
@@ -239,7 +296,8 @@ def _summary(
         problems=problems,
         seconds=seconds,
         path=folder.path,
-        notices=(f"The index {folder.path} was rebuilt: {found.problem}.",)
+        notices=(f"The index {server.shown if server else folder.path} was rebuilt: {found.problem}.",)
         if found is not None and found.problem
         else (),
+        server=server.shown if server else "",
     )

@@ -10,9 +10,11 @@ import hashlib
 import json
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from rag_assistant.index.lexical import Lexical
 from rag_assistant.index.manifest import Manifest, file_sha256
 from rag_assistant.sentences import Span
 from rag_assistant.types import Paper
@@ -29,17 +31,37 @@ STORE = "chroma"
 LEXICAL = "lexical"
 
 
+Spans = Mapping[str, tuple[Sequence[Span], Sequence[Span]]]
+"""Windows and sentences by paper id, in the papers' order."""
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """What a generation holds: papers by id, their passages' spans, the windows' vectors in this order."""
+
+    papers: Mapping[str, Paper]
+    spans: Spans
+    vectors: NDArray[np.float32]
+
+    def write(self, folder: Path) -> None:
+        """Writes its files, and counts the papers' words."""
+        write_papers(folder, self.papers.values())
+        write_spans(folder, self.spans)
+        write_vectors(folder, self.vectors)
+        Lexical.of(list(self.papers.values())).save(folder / LEXICAL)
+
+
 def corpus_hash(papers: Iterable[Paper]) -> str:
     """The SHA-256 of the papers, in their order, whatever files they were loaded from."""
     digest = hashlib.sha256()
     for paper in papers:
-        digest.update(_line({**paper.to_dict(), "source": ""}))
+        digest.update(paper_line({**paper.to_dict(), "source": ""}))
     return digest.hexdigest()
 
 
 def write_papers(folder: Path, papers: Iterable[Paper]) -> None:
     """Writes both copies."""
-    content = b"".join(_line(paper.to_dict()) for paper in papers)
+    content = b"".join(paper_line(paper.to_dict()) for paper in papers)
     (folder / PAPERS).write_bytes(content)
     (folder / PACKED_PAPERS).write_bytes(gzip.compress(content, compresslevel=6, mtime=0))
 
@@ -51,7 +73,7 @@ def read_papers(folder: Path) -> dict[str, Paper]:
         OSError: It can't be read.
         ValueError: It doesn't hold papers.
     """
-    return _papers((folder / PAPERS).read_bytes())
+    return parse_papers((folder / PAPERS).read_bytes())
 
 
 def rescue_papers(folder: Path, manifest: Manifest | None) -> dict[str, Paper] | None:
@@ -67,7 +89,7 @@ def rescue_papers(folder: Path, manifest: Manifest | None) -> dict[str, Paper] |
             if manifest is not None and file_sha256(path) != recorded.get(name):
                 continue
             if name == PACKED_PAPERS:
-                return _papers(gzip.decompress(path.read_bytes()))
+                return parse_papers(gzip.decompress(path.read_bytes()))
             if manifest is not None:
                 return read_papers(folder)
         except (OSError, EOFError, zlib.error, ValueError):
@@ -75,7 +97,7 @@ def rescue_papers(folder: Path, manifest: Manifest | None) -> dict[str, Paper] |
     return None
 
 
-def write_spans(folder: Path, spans: Mapping[str, tuple[Sequence[Span], Sequence[Span]]]) -> None:
+def write_spans(folder: Path, spans: Spans) -> None:
     """Writes where each paper's windows and sentences are, in the papers' order."""
     content = [
         [[list(span) for span in windows], [list(span) for span in sentences]] for windows, sentences in spans.values()
@@ -117,12 +139,18 @@ def read_vectors(folder: Path) -> NDArray[np.float32]:
     return vectors
 
 
-def _line(record: dict[str, Any]) -> bytes:
+def paper_line(record: dict[str, Any]) -> bytes:
+    """A paper's fields as a line of JSON."""
     # ASCII, since a text may hold a lone surrogate, which UTF-8 can't.
     return json.dumps(record, ensure_ascii=True, separators=(",", ":")).encode("ascii") + b"\n"
 
 
-def _papers(content: bytes) -> dict[str, Paper]:
+def parse_papers(content: bytes) -> dict[str, Paper]:
+    """The papers of such lines by id, in order.
+
+    Raises:
+        ValueError: They are no papers.
+    """
     papers: dict[str, Paper] = {}
     try:
         for line in content.splitlines():

@@ -69,6 +69,11 @@ class IndexFolder:
             return None
         return Current(*words)
 
+    def current_name(self) -> str:
+        """The current generation's name; empty where ``CURRENT`` says none."""
+        current = self.current()
+        return current.name if current else ""
+
     def has_current_file(self) -> bool:
         """Whether a file ``CURRENT`` is there, whatever it holds."""
         return os.path.exists(self._current)  # noqa: PTH110 - Path.exists raises where a folder can't be read

@@ -86,14 +86,23 @@ def read_manifest(folder: Path) -> Manifest | None:
         return None
     if checksum != _checksum(content) or content.pop("complete", None) is not True:
         return None
+    return manifest_of(content, str(folder.parent.parent), "name another folder: --index DIR")
+
+
+def manifest_of(content: dict[str, Any], place: str, otherwise: str) -> Manifest | None:
+    """A manifest from its fields as JSON has them; ``None`` where they are of an older schema.
+
+    Raises:
+        IndexDamaged: A newer version of this program wrote it.
+    """
     version = content.get("schema_version")
     if not isinstance(version, int) or version < SCHEMA_VERSION:
         return None
     if version > SCHEMA_VERSION:
         raise IndexDamaged(
-            f"The index {folder.parent.parent} was written by a newer version of this program"
+            f"The index {place} was written by a newer version of this program"
             f" (schema {version}; this one reads {SCHEMA_VERSION}).",
-            hint="run: pip install --upgrade rag-assistant, or name another folder: --index DIR",
+            hint=f"run: pip install --upgrade rag-assistant, or {otherwise}",
         )
     known = {field.name for field in fields(Manifest)}
     if set(content) != known:

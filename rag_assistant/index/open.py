@@ -6,20 +6,23 @@ import errno
 import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from rag_assistant.embedders.base import Embedder
 from rag_assistant.embedders.cache import CachingEncoder, VectorCache
 from rag_assistant.errors import IndexDamaged, StoreError
-from rag_assistant.index.build import missing, papers_gone
+from rag_assistant.index.build import build_index, missing, papers_gone
 from rag_assistant.index.contents import LEXICAL, STORE, read_spans, read_vectors
+from rag_assistant.index.copies import look_at
 from rag_assistant.index.generations import IndexFolder, ReadLock
 from rag_assistant.index.lexical import Lexical
 from rag_assistant.index.manifest import what_differs
 from rag_assistant.index.memory import index_in_memory
 from rag_assistant.index.opened import OpenIndex
-from rag_assistant.index.state import Found, inspect
-from rag_assistant.index.store import Store
-from rag_assistant.index.write import write_generation
+from rag_assistant.index.server import IndexServer
+from rag_assistant.index.state import Found, inspect, mismatch
+from rag_assistant.index.store import ServerStore, Store
+from rag_assistant.index.write import untold, write_generation
 from rag_assistant.loaders import OnProgress
 from rag_assistant.types import Paper
 
@@ -41,6 +44,7 @@ def open_index(
     progress: OnProgress | None = None,
     repair: bool = True,
     notices: Iterable[str] = (),
+    server: IndexServer | None = None,
 ) -> OpenIndex:
     """The index at ``path``, whole and for this embedder.
 
@@ -58,12 +62,14 @@ def open_index(
         progress: Told of the work.
         repair: Build and rebuild what needs it; otherwise that is an error.
         notices: What the index's own notices begin with.
+        server: What holds the index; the folder is then for this machine's copy. Nothing is built or rebuilt there, but
+            where ``papers`` are others than it holds.
 
     Raises:
         IndexMissing: There is no index, and nothing to make one of.
         IndexDamaged: The papers are gone, or it needs mending and ``repair`` is false, or a newer version wrote it.
         IndexLocked: It needs mending and another process is writing it.
-        StoreError, EmbedderError: Mending failed.
+        StoreError, EmbedderError: Mending failed, or the server can't be asked.
     """
     opening = _Opening(
         IndexFolder(path),
@@ -74,7 +80,10 @@ def open_index(
         lock_timeout,
         progress,
         list(notices),
+        server,
     )
+    if server is not None:
+        return opening.served(server)
     for _ in range(_ATTEMPTS):
         found, problem = opening.look()
         if found is not None and not problem and not found.unnamed:
@@ -98,6 +107,11 @@ def open_index(
     raise StoreError(f"The index {opening.folder.path} changes faster than it can be opened.", hint="try again")
 
 
+def _unlike(server: IndexServer, problem: str) -> IndexDamaged:
+    hint = f"name the embedder that it was made with, or make it again for all: {server.hint.removeprefix('run: ')}"
+    return IndexDamaged(f"The index on {server.shown} can't be searched: {problem}.", hint=hint)
+
+
 _REPAIR = "run: rag-assistant doctor --repair"
 
 
@@ -111,6 +125,57 @@ class _Opening:
     lock_timeout: float | None
     progress: OnProgress | None
     notices: list[str]
+    server: IndexServer | None
+
+    def served(self, server: IndexServer) -> OpenIndex:
+        """What a server holds; never changed because somebody reads it, since others do too."""
+        if self.wanted is not None:
+            papers = list(self.wanted.values())
+            options: dict[str, Any] = {"progress": self.progress, "lock_timeout": self.lock_timeout}
+            self.notices.extend(build_index(self.folder.path, papers, self.embedder, server=server, **options).notices)
+        if not self.folder.writable():
+            return self.fetched(server)
+        for _ in range(_ATTEMPTS):
+            found = look_at(self.folder, server, self.embedder, self.progress)
+            if found is None:
+                raise missing(self.folder.path, server)
+            if found.papers is None:
+                raise server.damaged(found.problem)
+            if found.problem:
+                raise _unlike(server, found.problem)
+            try:
+                return self.read(found)
+            except OSError as error:
+                if error.errno in _UNWRITABLE:
+                    return self.fetched(server)
+        raise StoreError(f"The index on {server.shown} changes faster than it can be opened.", hint="try again")
+
+    def fetched(self, server: IndexServer) -> OpenIndex:
+        """What a server holds, in memory only."""
+        served = server.current()
+        if served is None:
+            raise missing(self.folder.path, server)
+        contents = server.fetched(served, self.progress or untold)
+        problem = mismatch(served.manifest, len(contents.papers), self.embedder) if served.manifest else ""
+        if problem:
+            raise _unlike(server, problem)
+        self.notices.append(
+            f"{self.folder.path} can't be written, so the index is copied from {server.shown} into memory each time."
+        )
+        return OpenIndex(
+            self.folder,
+            served.name,
+            current_name=server.current_name,
+            papers=contents.papers,
+            spans=contents.spans,
+            vectors=contents.vectors,
+            lexical=Lexical.of(list(contents.papers.values())),
+            store=server.store(served.name),
+            encoder=CachingEncoder(self.embedder, VectorCache(self.folder.cache, read_only=True)),
+            manifest=served.manifest,
+            reading=None,
+            notices=self.notices,
+        )
 
     def look(self) -> tuple[Found | None, str]:
         """What is there, and why it can't be used as it is."""
@@ -187,7 +252,8 @@ class _Opening:
         return index_in_memory(self.folder, name, load(), CachingEncoder(self.embedder, cache), self.notices)
 
     def _opened(self, found: Found, cache: VectorCache, reading: ReadLock | None) -> OpenIndex:
-        papers = found.papers or {}
+        papers, server = found.papers or {}, self.server
+        generation = found.manifest.generation if found.manifest is not None else found.name
         store = found.folder / STORE
         files = found.manifest.files if found.manifest is not None else ()
         of_store = [record for record in files if record.path.startswith(f"{STORE}/")]
@@ -195,14 +261,20 @@ class _Opening:
         def wrong() -> str:
             return what_differs(found.folder, of_store, trust_times=True)
 
+        opened: Store | ServerStore | None = None
+        if server is not None:
+            opened = server.store(generation)
+        elif reading is not None and store.is_dir():
+            opened = Store(store, wrong)
         return OpenIndex(
             self.folder,
-            found.name,
+            generation if server is not None else found.name,
+            current_name=server.current_name if server is not None else None,
             papers=papers,
             spans=read_spans(found.folder, papers),
             vectors=read_vectors(found.folder),
             lexical=Lexical.load(found.folder / LEXICAL, len(papers)),
-            store=Store(store, wrong) if reading is not None and store.is_dir() else None,
+            store=opened,
             encoder=CachingEncoder(self.embedder, cache),
             manifest=found.manifest,
             reading=reading,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
@@ -12,20 +12,19 @@ from typing import TYPE_CHECKING
 
 from rag_assistant.embedders.base import Encoded
 from rag_assistant.embedders.cache import CachingEncoder
+from rag_assistant.index.contents import Spans
 from rag_assistant.index.generations import IndexFolder, ReadLock
 from rag_assistant.index.lexical import Lexical
 from rag_assistant.index.manifest import Manifest
 from rag_assistant.index.passages import embedding_text, passage, span_of
-from rag_assistant.index.store import SEARCH_BREADTH, Store
+from rag_assistant.index.store import SEARCH_BREADTH, ServerStore, Store
 from rag_assistant.index.terms import tokenize
-from rag_assistant.sentences import Span
 from rag_assistant.types import Paper, Passage
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-Spans = Mapping[str, tuple[Sequence[Span], Sequence[Span]]]
 _PAPERS_IN_MEMORY = 600
 _STEMS_IN_MEMORY = 20_000
 
@@ -45,11 +44,12 @@ class OpenIndex:
         folder: IndexFolder,
         name: str,
         *,
+        current_name: Callable[[], str] | None = None,
         papers: Mapping[str, Paper],
         spans: Spans,
         vectors: NDArray[np.float32],
         lexical: Lexical,
-        store: Store | None,
+        store: Store | ServerStore | None,
         encoder: CachingEncoder,
         manifest: Manifest | None,
         reading: ReadLock | None,
@@ -59,7 +59,7 @@ class OpenIndex:
         self.papers: Mapping[str, Paper] = MappingProxyType(dict(papers))
         self.lexical = lexical
         self.manifest = manifest
-        self._folder = folder
+        self._current_name = current_name or folder.current_name
         self._name = name
         self._spans = spans
         self._vectors = vectors
@@ -89,9 +89,12 @@ class OpenIndex:
         return tuple(passage(self.papers[name], *span) for name, (found, _) in self._spans.items() for span in found)
 
     def is_current(self) -> bool:
-        """Whether no writer has made a newer generation current since; reads one small file."""
-        current = self._folder.current()
-        return current is None or current.name == self._name
+        """Whether no writer has made a newer generation current since: reads one small file, or asks a server once.
+
+        Raises:
+            StoreError: The server can't be asked.
+        """
+        return self._current_name() in ("", self._name)
 
     def sentences(self, paper_id: str) -> tuple[Passage, ...]:
         """The sentences of a paper's abstract, in order."""
@@ -147,8 +150,11 @@ class OpenIndex:
             try:
                 return [(self._window(name), cosine) for name, cosine in self._store.query(vector, k)]
             except Exception as error:  # whatever Chroma raises when its files were changed under it
-                self._notices.append(f"The store of the index {self.path} failed ({error}); searching without it.")
-                self._store = None
+                notice = f"The store of the index {self.path} failed ({error}); searching without it."
+                if notice not in self._notices:
+                    self._notices.append(notice)
+                if not self._store.comes_back:
+                    self._store = None
         return self._exact(vector, None if paper_ids is None else self._rows(paper_ids), k)
 
     def exact_cosines(self, vector: NDArray[np.float32], paper_ids: Iterable[str]) -> list[tuple[Passage, float]]:

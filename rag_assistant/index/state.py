@@ -29,6 +29,7 @@ class Found:
         papers: By id, in order; ``None`` where they are gone.
         problem: Why it can't be used as it is, in a few words; empty when it can.
         unnamed: ``CURRENT`` didn't name it.
+        whole: Its files are as they were written.
     """
 
     name: str
@@ -38,6 +39,7 @@ class Found:
     papers: Mapping[str, Paper] | None
     problem: str
     unnamed: bool = False
+    whole: bool = False
 
     @property
     def usable(self) -> bool:
@@ -113,10 +115,12 @@ def _inspect(folder: IndexFolder, name: str, source: str, embedder: Embedder | N
         papers = read_papers(generation)
     except (OSError, ValueError) as error:
         return Found(name, generation, source, manifest, rescue_papers(generation, manifest), str(error), unnamed)
-    return Found(name, generation, source, manifest, papers, _mismatch(manifest, len(papers), embedder), unnamed)
+    problem = mismatch(manifest, len(papers), embedder)
+    return Found(name, generation, source, manifest, papers, problem, unnamed, whole=True)
 
 
-def _mismatch(manifest: Manifest, papers: int, embedder: Embedder | None) -> str:
+def mismatch(manifest: Manifest, papers: int, embedder: Embedder | None) -> str:
+    """Why a whole generation can't be searched with this embedder by this version's rules; empty when it can."""
     if embedder is not None and manifest.fingerprint != embedder.fingerprint:
         if manifest.embedder != embedder.name:
             return f"it was made with the embedder {manifest.embedder}, not {embedder.name}"
