@@ -92,14 +92,15 @@ def _similar(retriever: Retriever, paper_id: str, k: int, filters: Filters | Non
 
 
 def fitting(retriever: Retriever, records: RecordQuery, filters: Filters | None) -> tuple[str, ...]:
-    """Ids of the papers in reach whose records fit; where papers on something are to be left out, only those on the
-    topic."""
-    fit = tuple(paper.id for paper in fitting_papers(records, retriever.papers(filters)))
-    if not fit or not records.without or not any(map(is_content, records.topic.split())):
-        return fit
-    form = list_on(records.topic)
-    found = retriever.retrieve(Query(form.text), k=len(fit), filters=replace(filters or Filters(), ids=fit), scan=True)
-    return tuple(paper.hit.paper.id for paper in found.papers if belongs(form, found.words, paper))
+    """Ids of the papers in reach whose records fit; where papers on something are to be left out, or only the extreme
+    ones are asked for, only those on the topic."""
+    fit = fitting_papers(replace(records, order=None), retriever.papers(filters))
+    if fit and (records.without or records.order) and any(map(is_content, records.topic.split())):
+        form = list_on(records.topic)
+        narrowed = replace(filters or Filters(), ids=tuple(paper.id for paper in fit))
+        found = retriever.retrieve(Query(form.text), k=len(fit), filters=narrowed, scan=True)
+        fit = [paper.hit.paper for paper in found.papers if belongs(form, found.words, paper)]
+    return tuple(paper.id for paper in fitting_papers(replace(records, conditions=()), fit))
 
 
 def with_each_subject(

@@ -6,7 +6,7 @@ import re
 from typing import Literal
 
 Field = Literal[
-    "authors", "link", "year", "venue", "title", "papers_by", "records", "without", "similar", "code", "doi", "count", "citations", "affiliations",
+    "authors", "link", "year", "venue", "title", "abstract", "papers_by", "records", "without", "similar", "code", "doi", "count", "citations", "affiliations",
     "funding",
 ]  # fmt: skip
 """The part of a paper's record that is asked for; ``papers_by`` asks for a person's papers, ``records`` for those whose

@@ -8,13 +8,13 @@ from collections.abc import Iterator, Sequence
 from textwrap import shorten
 
 from rag_assistant.drafts import Draft, Frame, Label, Matched, Piece, Refusal
-from rag_assistant.evidence.answerability import judge
+from rag_assistant.evidence.answerability import confidence, judge
 from rag_assistant.evidence.base import FAR, PaperEvidence, QuestionEvidence, QuestionWord, coverage
 from rag_assistant.questions.form import QuestionForm, list_on
 from rag_assistant.questions.patterns import Field
 from rag_assistant.questions.records import Condition, Order, RecordQuery
 from rag_assistant.types import Paper
-from rag_assistant.writers.lists import belongs
+from rag_assistant.writers.lists import LISTED_IF_MATCHING, belongs
 
 CREDITED = 0.9
 """The match from which a sentence that credits somebody is taken to credit them with what is asked about."""
@@ -100,8 +100,13 @@ def fitting_papers(records: RecordQuery, papers: Sequence[Paper]) -> list[Paper]
 
 def _extreme(paper: Paper, order: Order) -> int | None:
     """The number by which the papers are ordered, largest first; ``None`` if the record doesn't have it."""
-    value = len(paper.authors) or None if order.endswith("authors") else paper.year
-    return value if value is None or order in ("most authors", "newest") else -value
+    if order.endswith("authors"):
+        value = len(paper.authors) or None
+    elif order.endswith(("abstract", "title")):
+        value = len((paper.abstract if order.endswith("abstract") else paper.title).split()) or None
+    else:
+        value = paper.year
+    return value if value is None or order.startswith(("most", "newest", "longest")) else -value
 
 
 def _fits(paper: Paper, condition: Condition) -> bool:
@@ -124,6 +129,7 @@ def _alternatives(name: str) -> list[str]:
 
 
 _FIELD_SHOWN: dict[str, Field] = {"year": "year", "count": "count", "author": "authors", "venue": "venue"}
+_FIELD_ORDERED: dict[str, Field] = {"authors": "count", "abstract": "abstract", "title": "title"}
 
 
 def _records(records: RecordQuery, evidence: QuestionEvidence) -> Iterator[Piece]:
@@ -140,7 +146,8 @@ def _records(records: RecordQuery, evidence: QuestionEvidence) -> Iterator[Piece
         return
     fields = [_FIELD_SHOWN[condition.field] for condition in records.conditions]
     if records.order is not None:
-        fields.append("count" if records.order.endswith("authors") else "year")
+        shown = _FIELD_ORDERED.get(records.order.split()[-1], "year")
+        fields.append(shown if records.shown in (None, "authors") and shown == "count" else records.shown or shown)
     yield Matched(len(fit))
     if not fields:
         yield from _all(papers)
@@ -167,13 +174,9 @@ def _all(papers: Sequence[Paper]) -> Iterator[Piece]:
 
 
 def _without(topic: str, evidence: QuestionEvidence) -> Iterator[Piece]:
-    """The papers that weren't found for a topic and don't have its words: more the abstracts can't show."""
+    """The papers that aren't about a topic by their words and by the reader: more the abstracts can't show."""
     form = list_on(topic)
-    rows = [
-        at
-        for at, paper in enumerate(evidence.papers)
-        if not belongs(form, evidence.words, paper) and _same_words(evidence.words, paper) < HALF
-    ]
+    rows = [at for at, paper in enumerate(evidence.papers) if not _is_about(form, evidence.words, paper)]
     others = evidence.considered - len(evidence.papers) + len(rows)
     if not others:
         message = f"All {evidence.considered} papers seem to be about “{topic}”: none is left."
@@ -188,9 +191,14 @@ def _without(topic: str, evidence: QuestionEvidence) -> Iterator[Piece]:
         yield Frame(f"\n\nThe other {others - len(rows[:MAX_LISTED])} are left out here.")
 
 
-def _same_words(words: tuple[QuestionWord, ...], paper: PaperEvidence) -> float:
-    """The share of the words, by weight, that the paper has unchanged."""
-    return coverage(words, tuple(float(match == 1.0) for match in paper.matches))
+def _is_about(form: QuestionForm, words: tuple[QuestionWord, ...], paper: PaperEvidence) -> bool:
+    """Whether a paper has half of a topic's words, by weight: unchanged, unless the reader is sure that it is about
+    something else, or others like them, if the reader takes it to be on the topic."""
+    same, like = (coverage(words, tuple(float(match >= least) for match in paper.matches)) for least in (1.0, FAR))
+    sure = confidence(paper)
+    if same >= HALF and (sure is None or sure >= LISTED_IF_MATCHING):
+        return True
+    return like >= HALF and belongs(form, words, paper)
 
 
 def _similar(evidence: QuestionEvidence) -> Iterator[Piece]:
@@ -298,6 +306,8 @@ def _field_sentence(field: Field | None, paper: Paper, asked: str = "") -> tuple
         return f"{title} was published in {paper.year}.", ("title", "year")
     if field == "venue" and paper.venue:
         return f"{title} appeared at {paper.venue}.", ("title", "venue")
+    if field == "abstract":
+        return f"The abstract of {title} has {len(paper.abstract.split())} words.", ("title",)
     if field == "title":
         return f"The title is {title}.", ("title",)
     return None
