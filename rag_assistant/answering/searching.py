@@ -23,8 +23,8 @@ REPLACED_WEIGHT = 0.6
 def form_of(rewritten: RewrittenQuestion) -> QuestionForm:
     """What a rewritten question asks for."""
     if rewritten.asks == "similar":
-        return QuestionForm(rewritten.text, "bibliography", field="similar", multi=True)
-    return analyse(rewritten.text)
+        return QuestionForm(rewritten.text, "bibliography", field="similar", multi=True, limit=rewritten.limit)
+    return replace(analyse(rewritten.text), limit=rewritten.limit)
 
 
 def answerable_halves(
@@ -61,7 +61,7 @@ def search(
     if form.field in ("papers_by", "records"):
         return retriever.records(filters)
     if form.field == "similar":
-        return _similar(retriever, rewritten.focus[0], k, filters)
+        return _similar(retriever, rewritten.focus[0], form.at_most(k), filters)
     scan = form.kind == "list"
     query = query_of(rewritten)
     if form.records is not None:

@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from rag_assistant.numerals import NUMBER_WORDS, SMALL
+from rag_assistant.numerals import NUMBER_WORDS
 from rag_assistant.questions.content import BIBLIOGRAPHY_WORDS, content_words
-from rag_assistant.questions.patterns import BIBLIOGRAPHY, Field
+from rag_assistant.questions.patterns import BIBLIOGRAPHY, NUMBER, Field
 
 Order = Literal[
     "most authors", "fewest authors", "newest", "oldest", "longest abstract", "shortest abstract", "longest title",
@@ -22,7 +22,6 @@ Order = Literal[
 
 _YEAR = r"(?P<{}>(?:19|20)\d\d)"
 _PAPER = r"(?:papers?|works?|articles?|abstracts?|studies|study|publications?|ones?|anything|everything|something|things|stuff)"
-_NUMBER = rf"(?P<n>\d{{1,3}}|{'|'.join(SMALL[:13])})"
 _SAID = r"(?:(?:that|which|who)\s+)?(?:(?:was|were|is|are|has|have|had|been|got|came|come)\s+)*"
 _OUT = rf"{_SAID}(?:(?:first\s+)?(?:published|written|released|dated|presented|accepted|appear\w*|out)\s+)?"
 _ONE_NAME = r"(?![A-Z]{2,}\b)[A-ZÀ-Þ][\w'’.-]*(?:\s+(?:(?:van|von|de|der|den|la|le|bin|al)\s+)*[A-ZÀ-Þ][\w'’.-]*)*"
@@ -31,7 +30,8 @@ _VENUE = r"(?:ICML|ICLR|NeurIPS|NIPS|ACL|EMNLP|NAACL|CVPR|ICCV|ECCV|AAAI|IJCAI|K
 _NOT = r"(?P<no>(?:(?:that|which|who)\s+)?(?:(?:(?:is|are|was|were|do|does|did|has|have)\s*)?(?:not|n['’]?t|never)|(?:(?:have|has|having|with)\s+)?no|without|lacking)\s+)?"
 
 
-def _number(text: str) -> int:
+def number(text: str) -> int:
+    """What ``NUMBER`` matched, as a number."""
     return int(text) if text.isdigit() else NUMBER_WORDS[text.lower()]
 
 
@@ -98,16 +98,16 @@ def _in_year(match: re.Match[str]) -> Condition:
 
 
 def _authors(match: re.Match[str]) -> Condition:
-    number, how = _number(match["n"]), f"{match['how'] or ''} {match['more'] or ''}".lower()
+    said, how = number(match["n"]), f"{match['how'] or ''} {match['more'] or ''}".lower()
     if re.search(r"at most|up to|no more than|or fewer|or less|maximum", how):
-        return Condition("count", None, number)
+        return Condition("count", None, said)
     if re.search(r"at least|or more|\+|minimum|plus", how):
-        return Condition("count", number, None)
+        return Condition("count", said, None)
     if re.search(r"more than|over|above", how):
-        return Condition("count", number + 1, None)
+        return Condition("count", said + 1, None)
     if re.search(r"fewer than|less than|under|below", how):
-        return Condition("count", None, number - 1)
-    return Condition("count", number, number)
+        return Condition("count", None, said - 1)
+    return Condition("count", said, said)
 
 
 _CONDITIONS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], Condition]], ...] = (
@@ -125,7 +125,7 @@ _CONDITIONS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], Condition]],
         _compile(
             rf"(?:with|(?P<wrote>(?:written|authored)\s+by)|by|from|having|have|has|had)?\s*(?:(?:only|just)\s+)?(?P<how>no\s+more\s+than|more\s+than|over|above|fewer\s+than|less\s+than|"
             rf"under|below|at\s+least|at\s+most|up\s+to|exactly|precisely|a\s+minimum\s+of|a\s+maximum\s+of)?\s*"
-            rf"{_NUMBER}\s*(?P<more>\+|plus|or\s+more|or\s+fewer|or\s+less)?\s*(?:different\s+)?(?:(?:co-?)?(?:authors?|writers?)\b(?!['’])|(?(wrote)(?:people|persons?)\b|(?!)))"
+            rf"{NUMBER}\s*(?P<more>\+|plus|or\s+more|or\s+fewer|or\s+less)?\s*(?:different\s+)?(?:(?:co-?)?(?:authors?|writers?)\b(?!['’])|(?(wrote)(?:people|persons?)\b|(?!)))"
         ),
         _authors,
     ),

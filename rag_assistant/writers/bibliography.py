@@ -51,11 +51,11 @@ def answer_bibliography(form: QuestionForm, evidence: QuestionEvidence) -> Itera
     if form.field == "papers_by":
         return _papers_by(form, evidence)
     if form.field == "records" and form.records is not None:
-        return _records(form.records, evidence)
+        return _records(form.records, evidence, form.at_most(MAX_LISTED))
     if form.field == "similar":
         return _similar(evidence)
     if form.field == "without" and form.records is not None:
-        return _without(form.records.without, evidence)
+        return _without(form.records.without, evidence, form.at_most(MAX_LISTED))
     if form.field == "count" and not evidence.words:
         return iter([Frame(_count(evidence))])
     return _of_one(form, evidence)
@@ -74,18 +74,19 @@ def _papers_by(form: QuestionForm, evidence: QuestionEvidence) -> Iterator[Piece
             f"None of the {evidence.considered} papers has an author named {form.person}.",
         )
         return
+    most = form.at_most(MAX_LISTED)
     yield Matched(len(found))
     if len(found) > 1:
         yield Frame(f"{len(found)} of {evidence.considered} papers:")
-    for index, paper in found[:MAX_LISTED]:
+    for index, paper in found[:most]:
         if len(found) > 1:
             yield Frame("\n- ")
         people = [name.strip() for name in re.split(r",|\band\b|&", form.person) if name.strip()]
         names = tuple(a for a in paper.authors if any(matches_person(Paper("", "", "", (a,)), one) for one in people))
         said = f"{names[0]} is an author" if len(names) == 1 else f"{_joined(names)} are authors"
         yield Draft(f"{said} of “{paper.title}”.", (Label(index),), "bibliography", ("authors", "title"))
-    if len(found) > MAX_LISTED:
-        yield Frame(f"\n\nThe other {len(found) - MAX_LISTED} are left out here.")
+    if len(found) > most:
+        yield Frame(f"\n\nThe other {len(found) - most} are left out here.")
 
 
 def fitting_papers(records: RecordQuery, papers: Sequence[Paper]) -> list[Paper]:
@@ -132,7 +133,7 @@ _FIELD_SHOWN: dict[str, Field] = {"year": "year", "count": "count", "author": "a
 _FIELD_ORDERED: dict[str, Field] = {"authors": "count", "abstract": "abstract", "title": "title"}
 
 
-def _records(records: RecordQuery, evidence: QuestionEvidence) -> Iterator[Piece]:
+def _records(records: RecordQuery, evidence: QuestionEvidence, most: int) -> Iterator[Piece]:
     papers = [paper.hit.paper for paper in evidence.papers]
     fit = {paper.id for paper in fitting_papers(records, papers)}
     if not fit:
@@ -150,30 +151,30 @@ def _records(records: RecordQuery, evidence: QuestionEvidence) -> Iterator[Piece
         fields.append(shown if records.shown in (None, "authors") and shown == "count" else records.shown or shown)
     yield Matched(len(fit))
     if not fields:
-        yield from _all(papers)
+        yield from _all(papers, most)
         return
     yield Frame(f"{len(fit)} of {len(papers)} {'paper' if len(papers) == 1 else 'papers'}:")
     rows = [index for index, paper in enumerate(papers) if paper.id in fit]
-    for index in rows[:MAX_LISTED]:
+    for index in rows[:most]:
         row = _field_sentence(fields[-1], papers[index])
         if row is not None:
             yield Frame("\n- ")
             yield Draft(row[0], (Label(index),), "bibliography", row[1])
-    if len(rows) > MAX_LISTED:
-        yield Frame(f"\n\nThe other {len(rows) - MAX_LISTED} are left out here.")
+    if len(rows) > most:
+        yield Frame(f"\n\nThe other {len(rows) - most} are left out here.")
 
 
-def _all(papers: Sequence[Paper]) -> Iterator[Piece]:
+def _all(papers: Sequence[Paper], most: int) -> Iterator[Piece]:
     yield Frame("There is 1 paper:" if len(papers) == 1 else f"There are {len(papers)} papers:")
-    for index, paper in enumerate(papers[:MAX_LISTED]):
+    for index, paper in enumerate(papers[:most]):
         yield Frame("\n- ")
         yield Draft(f"“{paper.title}”.", (Label(index),), "bibliography", ("title",))
-    if len(papers) > MAX_LISTED:
-        more = f"The other {len(papers) - MAX_LISTED} are left out here; `rag-assistant papers` lists them all."
+    if len(papers) > most:
+        more = f"The other {len(papers) - most} are left out here; `rag-assistant papers` lists them all."
         yield Frame(f"\n\n{more}")
 
 
-def _without(topic: str, evidence: QuestionEvidence) -> Iterator[Piece]:
+def _without(topic: str, evidence: QuestionEvidence, most: int) -> Iterator[Piece]:
     """The papers that aren't about a topic by their words and by the reader: more the abstracts can't show."""
     form = list_on(topic)
     rows = [at for at, paper in enumerate(evidence.papers) if not _is_about(form, evidence.words, paper)]
@@ -184,11 +185,11 @@ def _without(topic: str, evidence: QuestionEvidence) -> Iterator[Piece]:
         return
     yield Matched(others)
     yield Frame(f"The abstracts of {others} of {evidence.considered} papers say nothing of “{topic}”:")
-    for index in rows[:MAX_LISTED]:
+    for index in rows[:most]:
         yield Frame("\n- ")
         yield Draft(f"“{evidence.papers[index].hit.paper.title}”.", (Label(index),), "bibliography", ("title",))
-    if others > len(rows[:MAX_LISTED]):
-        yield Frame(f"\n\nThe other {others - len(rows[:MAX_LISTED])} are left out here.")
+    if others > len(rows[:most]):
+        yield Frame(f"\n\nThe other {others - len(rows[:most])} are left out here.")
 
 
 def _is_about(form: QuestionForm, words: tuple[QuestionWord, ...], paper: PaperEvidence) -> bool:
