@@ -207,6 +207,43 @@ def test_a_negated_scope_gets_the_complement(assistant: Assistant, question: str
 
 
 @pytest.mark.parametrize(
+    ("question", "paper"),
+    [
+        ("What does Shauli Ravfogel show about steering?", "singh24d"),
+        ("What did Kfir Levy propose for aggregation?", "dahan24a"),
+        ("According to Oikonomou, what convergence rate is achieved?", "cai24f"),
+    ],
+)
+def test_what_an_author_says_is_looked_for_in_their_papers(assistant: Assistant, question: str, paper: str) -> None:
+    answer = assistant.ask(question)
+    assert answer.status == "answered"
+    assert {citation.paper.id for citation in answer.citations} == {paper}
+    assert answer.notices[0].startswith("Looked among the 1 paper that fits “by ")
+
+
+@pytest.mark.parametrize(
+    "question", ["What does Shauli Ravfogl show about steering?", "Which papers are by Shauli Ravfogl?"]
+)
+def test_a_misspelt_author_is_offered(assistant: Assistant, question: str) -> None:
+    answer = assistant.ask(question)
+    assert answer.status == "not_in_corpus"
+    assert "has an author named Shauli Ravfogl. Did you mean Shauli Ravfogel?" in answer.text
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "What does the paper on diffusion models for protein folding find?",
+        "What does the study on sourdough fermentation show?",
+        "Which paper on sourdough has the most authors?",
+        "Which papers on sourdough are not about rice?",
+    ],
+)
+def test_a_paper_on_a_topic_that_none_is_on(assistant: Assistant, question: str) -> None:
+    assert assistant.ask(question).status == "not_in_corpus"
+
+
+@pytest.mark.parametrize(
     ("question", "considered", "others"),
     [
         ("Which paper on Byzantine failures does not deal with federated learning?", 2, {"dahan24a"}),

@@ -11,7 +11,7 @@ from rag_assistant.evidence.base import Corrections, QuestionEvidence
 from rag_assistant.evidence.comparison_subjects import names_subject, subjects_of
 from rag_assistant.questions.content import BIBLIOGRAPHY_WORDS, is_content
 from rag_assistant.questions.form import MAX_QUESTION, QuestionForm, analyse, halves, list_on
-from rag_assistant.questions.records import RecordQuery
+from rag_assistant.questions.records import Condition, RecordQuery
 from rag_assistant.retrieval.retriever import Query, Retriever
 from rag_assistant.types import Filters, Turn
 from rag_assistant.writers.bibliography import fitting_papers
@@ -20,11 +20,22 @@ from rag_assistant.writers.lists import belongs
 REPLACED_WEIGHT = 0.6
 
 
-def form_of(rewritten: RewrittenQuestion) -> QuestionForm:
-    """What a rewritten question asks for."""
+def form_of(rewritten: RewrittenQuestion, retriever: Retriever) -> QuestionForm:
+    """What a rewritten question asks for; where it names authors, of their papers."""
     if rewritten.asks == "similar":
         return QuestionForm(rewritten.text, "bibliography", field="similar", multi=True, limit=rewritten.limit)
-    return replace(analyse(rewritten.text), limit=rewritten.limit)
+    form = replace(analyse(rewritten.text), limit=rewritten.limit)
+    if form.kind not in ("fact", "yesno", "list") or form.records is not None or rewritten.only_focus:
+        return form
+    people = retriever.authors.named(form.text)
+    if not people:
+        person = retriever.authors.misspelt(form.text)
+        return replace(form, kind="bibliography", field="papers_by", person=person) if person else form
+    named = tuple(Condition("author", name=name, said=f"by {name}") for name in people.values())
+    text = form.text
+    for said in people:
+        text = text.replace(said, "the authors")
+    return replace(form, text=text, records=RecordQuery(named, None, text, form.counts))
 
 
 def answerable_halves(

@@ -30,6 +30,7 @@ from rag_assistant.questions.patterns import (
     RELATION,
     SECOND_CLAUSE,
     SO_MANY,
+    THE_PAPER_ON,
     WHAT_DO,
     YESNO,
     Field,
@@ -77,6 +78,11 @@ class QuestionForm:
     relation: str = ""
     records: RecordQuery | None = None
     limit: int | None = None
+
+    @property
+    def names_a_paper(self) -> bool:
+        """Whether it is about "the paper on ..."."""
+        return THE_PAPER_ON.search(self.text) is not None
 
     def at_most(self, most: int) -> int:
         """How many papers a list tells: as many as are asked for, if these are fewer than ``most``."""

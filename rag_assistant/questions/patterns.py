@@ -134,6 +134,7 @@ RELATION = re.compile(
     r"(?!(?:on|about|in|by|with|of|from|are|is|have|has|do|does|that|which|deal|use|using)\b)(?P<verb>[a-z]+)\b",
     re.IGNORECASE,
 )
+THE_PAPER_ON = re.compile(r"\bthe\s+(?:paper|work|study|article|abstract)\s+(?:on|about)\s", re.IGNORECASE)
 ON_A_TOPIC = re.compile(r"\b(?:papers|works|studies|articles|abstracts) (?:on|about)\b", re.IGNORECASE)
 WHAT_DO = re.compile(r"^\W*what (?:do|does|did)\b", re.IGNORECASE)
 MULTI = re.compile(

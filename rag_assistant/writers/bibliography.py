@@ -13,6 +13,7 @@ from rag_assistant.evidence.base import FAR, PaperEvidence, QuestionEvidence, Qu
 from rag_assistant.questions.form import QuestionForm, list_on
 from rag_assistant.questions.patterns import Field
 from rag_assistant.questions.records import Condition, Order, RecordQuery
+from rag_assistant.retrieval.authors import nearest_name
 from rag_assistant.types import Paper
 from rag_assistant.writers.lists import LISTED_IF_MATCHING, belongs
 
@@ -68,10 +69,12 @@ def _count(evidence: QuestionEvidence) -> str:
 def _papers_by(form: QuestionForm, evidence: QuestionEvidence) -> Iterator[Piece]:
     found = [(i, p.hit.paper) for i, p in enumerate(evidence.papers) if matches_person(p.hit.paper, form.person)]
     if not found:
+        near = nearest_name(form.person, (name for paper in evidence.papers for name in paper.hit.paper.authors))
+        offered = f" Did you mean {near}?" if near else ""
         yield Refusal(
             "not_in_corpus",
             (form.person,),
-            f"None of the {evidence.considered} papers has an author named {form.person}.",
+            f"None of the {evidence.considered} papers has an author named {form.person}.{offered}",
         )
         return
     most = form.at_most(MAX_LISTED)
