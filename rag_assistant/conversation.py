@@ -9,7 +9,7 @@ from typing import Literal
 
 from rag_assistant.acronyms import is_acronym
 from rag_assistant.questions.content import content_words
-from rag_assistant.questions.form import asks_for_all, clean, is_greeting
+from rag_assistant.questions.form import asks_for_all, clean, is_greeting, without_limit
 from rag_assistant.types import Paper, Turn
 
 _REFERRING = re.compile(
@@ -22,35 +22,47 @@ _REFERRING = re.compile(
 )
 _PRONOUN = re.compile(r"\b(?:it|its|they|them|their|this|that|these|those|he|she)\b", re.IGNORECASE)
 _OF_THOSE = re.compile(r"\b(?:of|among)\s+(?:these|those|them)\b", re.IGNORECASE)
+_PLACE = r"(?:first|second|third|fourth|fifth|last|1st|2nd|3rd)"
 _ORDINAL = re.compile(
-    r"\b(?:the\s+)?(?P<which>first|second|third|fourth|fifth|last|other|1st|2nd|3rd|former|latter)\s+(?:one|paper|of\s+(?:them|these|those)|work)\b"
+    rf"\b(?:the\s+)?(?P<which>{_PLACE}|(?<=the )other|former|latter)\s+(?:one|paper|of\s+(?:them|these|those)|work)\b"
     r"|\b(?:the\s+)?(?P<side>former|latter)\b|\[(?P<number>\d{1,2})\]|\bpaper\s+(?P<paper>\d{1,2})\b",
     re.IGNORECASE,
 )
 _POINTS_AT = re.compile(
     r"^\W*(?:(?:and|ok|so|now)\W+)?(?:(?:tell|show)\s+me\s+(?:more\s+)?(?:about|of)|what\s+(?:about|of|is|does)|summari[sz]e|describe|explain|open|take)?\s*"
-    r"the\s+(?P<which>first|second|third|fourth|fifth|last|other|1st|2nd|3rd)(?P<side>)(?P<number>)(?P<paper>)\W*$",
+    rf"the\s+(?P<which>{_PLACE}|other)(?P<side>)(?P<number>)(?P<paper>)\W*$",
     re.IGNORECASE,
 )
+_BARE_ORDINAL = re.compile(
+    rf"(?:(?P<side>)(?P<number>)(?P<paper>))(?:(?<=does )|(?<=did )|(?P<other>))\bthe\s+(?P<which>{_PLACE})\b"
+    r"(?(other)(?=\W*$|\s*,|\s+(?:about|an?|also|not)\b)|(?!\s+authors?\b))",
+    re.IGNORECASE,
+)
+"""Behind a list "What does the second say ...?" is about a paper, though no noun says so."""
 _REWORDING = re.compile(
-    r"^\W*(?:(?:can|could|would|will)\s+you\s+|please\s+|and\s+)*(?:explain|say|put|rephrase|reword|simplify|summari[sz]e|shorten|translate|elaborate)\b"
-    r"(?:\s+(?:on|to\s+me|me))?\s*(?:it|this|that|these|those|them|the\s+(?:answer|above))?\s*"
+    r"^\W*(?:(?:can|could|would|will)\s+you\s+|please\s+|and\s+)*(?:explain|say|put|make|phrase|rephrase|paraphrase|reword|simplify|summari[sz]e|shorten|translate|elaborate)\b"
+    r"(?:\s+(?:on|to\s+me|me))?\s*(?:it|this|that|these|those|them|the\s+(?:answer|above))?(?:\s+to\s+me)?\s*"
     r"(?:(?:a\s+(?:bit|little)|much)\s+)?(?:(?:more|less)\s+)?(?:simply|simple|simpler|easier|shorter|brief\w*|plain\w*|detail\w*|further|again|better|technical\w*|"
-    r"in\s+(?:a\s+)?(?:more\s+)?(?:simple|simpler|other|plain|easier|lay\w*|fewer|few|one|two|three|non-?technical|everyday|your\s+own)\b|(?:into|in)\s+(?:english|german|french|spanish|chinese)|for\s+(?:an?\s+)?(?:beginners?|layman|laymen|lay\s*people|non-?experts?|child|children|kids?|students?)|like\s+i['’]?m\s+\w+|terms|words?|way|sentences?|english|please|pls|\s)*\W*$"
-    r"|^\W*(?:in\s+(?:simpler|simple|other|plain|layman.?s?)\s+(?:words|terms|english)|eli5|simpler|shorter|tl;?dr)\W*$",
+    r"in\s+(?:an?\s+)?(?:(?:more|less|much)\s+)?(?!what\b|which\b)(?:your\s+own|[\w-]+)\s+(?=(?:words?|terms?|language|english|way|sentences?)\b)|(?:into|in)\s+(?:english|german|french|spanish|chinese)|for\s+(?:an?\s+)?(?:beginners?|layman|laymen|lay\s*(?:person|people)|non-?experts?|child|children|kids?|students?)|like\s+i['’]?m\s+\w+|terms?|words?|language|way|sentences?|english|please|pls|\W)*$"
+    r"|^\W*(?:in\s+(?:simpler|simple|other|plain|plainer|layman.?s?)\s+(?:words|terms|english)|eli5|simpler|shorter|tl;?dr)\W*$",
     re.IGNORECASE,
 )
 _MORE = re.compile(
-    r"^\W*(?:(?:are|is)\s+there\s+)?(?:(?:and|show\s+me|give\s+me|list|any|some|what)\s+)*(?:more|others?|else|anything\s+else|the\s+(?:rest|others?|next\s+ones?))"
-    r"(?:\s+(?:ones?|papers?|works?|of\s+(?:them|these|those)|is\s+there|please|like\s+(?:that|those|these)))*\W*$",
+    r"^\W*(?:(?:are|is)\s+there\s+)?(?:(?:and|show\s+me|give\s+me|list|any|some|what)\s+)*(?:more|others?|else|anything\s+else|(?:the\s+)?next|the\s+(?:rest|others?))"
+    r"(?:\W+(?:ones?|papers?|works?|of\s+(?:them|these|those)|is\s+there|please|like\s+(?:that|those|these)))*\W*$",
     re.IGNORECASE,
 )
 _SIMILAR = re.compile(
     r"\b(?:papers?|works?|ones?|something|anything|articles?|studies|more|others?)\s+(?:(?:that\s+(?:is|are)\s+)?(?:like|similar\s+to|related\s+to|close\s+to|resembling))\s+"
-    r"(?:this|that|it|the\s+(?:same|first|last))(?:\s+(?:one|paper|work|article|study))?\W*$"
+    rf"(?:this|that|it|the\s+(?:same|{_PLACE}))(?:\s+(?:one|paper|work|article|study))?\W*$"
     r"|^\W*(?:any\s+|show\s+(?:me\s+)?|find\s+(?:me\s+)?|what\s+(?:are\s+)?(?:the\s+)?)*(?:similar|related)\s+(?:papers|works?|ones|articles|studies)\W*$",
     re.IGNORECASE,
 )
+_OTHERS = re.compile(
+    r"\b(?:other|another|more|further|additional)\s+(?:(?:papers?|works?|stud(?:y|ies)|articles?|abstracts?|publications?|ones?)\b|like\b)(?!\s+than\b)",
+    re.IGNORECASE,
+)
+"""Asks for papers that haven't just been shown, on the same topic or another one."""
 _SAME_AUTHORS = re.compile(
     r"\b(?:else|other|others|another|more)\b.*\b(?:they|he|she|these\s+(?:authors|people)|the\s+(?:same\s+)?authors?)\b.*\b(?:writ\w+|wrote|publish\w*|authored)\W*$"
     r"|\b(?:other|more|another)\s+(?:\w+\s+)?(?:papers?|works?|articles?)\s+(?:by|of|from)\s+(?:them|him|her|the(?:se|\s+same)\s+(?:authors?|people))\b",
@@ -112,6 +124,7 @@ class RewrittenQuestion:
         unresolved: Whether it refers to something that is in no earlier turn.
         replaced: Whether it replaces one thing in the previous question by another ("And DPO?").
         exclude: Ids of the papers that were cited already, if others are asked for.
+        limit: How many papers it asks for; ``None`` if it doesn't say.
         asks: What it asks for other than content: the last answer in other words, or papers like the one in focus.
     """
 
@@ -123,6 +136,7 @@ class RewrittenQuestion:
     replaced: bool = False
     exclude: tuple[str, ...] = ()
     asks: Asks = ""
+    limit: int | None = None
 
 
 def stand_alone(question: str, history: Sequence[Turn], papers: Iterable[Paper]) -> RewrittenQuestion:
@@ -136,7 +150,12 @@ def stand_alone(question: str, history: Sequence[Turn], papers: Iterable[Paper])
         history: Earlier turns, oldest first.
         papers: All papers of the corpus.
     """
-    asked = clean(question)
+    asked, limit = without_limit(clean(question))
+    turns = [(without_limit(clean(q))[0], a) for q, a in history if clean(q)]
+    return replace(_completed(asked, turns, list(papers)), limit=limit)
+
+
+def _completed(asked: str, turns: list[Turn], papers: list[Paper]) -> RewrittenQuestion:
     own = content_words(_ORDINAL.sub(" ", asked))
     refers = _REFERRING.search(asked)
     ordinal = _ORDINAL.search(asked) or _POINTS_AT.search(asked)
@@ -144,46 +163,50 @@ def stand_alone(question: str, history: Sequence[Turn], papers: Iterable[Paper])
     refers_back = _refers_back(asked)
     if is_greeting(asked) or asks_for_all(asked):
         return RewrittenQuestion(asked)
-    turns = [(clean(q), a) for q, a in history if clean(q)]
     if not turns:
         bare = not own or (len(own) == 1 and _ASKS_OF_A_SUBJECT.match(asked) and (adds or _PRONOUN.search(asked)))
         bare = bare and not (own and _ON_THE_CORPUS.search(asked))  # "these papers" are all papers
         return RewrittenQuestion(asked, unresolved=refers_back or bool(bare and (refers or ordinal or adds)))
-    by_text = list(papers)
-    titles = {paper.id: paper.title for paper in by_text}
-    cited = _focus(turns, by_text)
+    titles = {paper.id: paper.title for paper in papers}
+    cited = _focus(turns, papers)
+    bare = _BARE_ORDINAL.search(asked) if ordinal is None and len(cited) > 1 else None
+    ordinal = bare if bare and _pick(bare, cited) else ordinal
+    named = _pick(ordinal, cited) if ordinal and cited else None
+    exclude = tuple(cited) if _OTHERS.search(asked) else ()
     if refers_back and _REWORDING.match(asked):
         return RewrittenQuestion(f"{asked.rstrip(' ?.')} ({_topic(turns)})?", focus=tuple(cited), asks="rewording")
     if refers_back and cited and _SIMILAR.search(asked):
-        return RewrittenQuestion(asked, focus=(cited[0],), asks="similar")
+        like = named or cited[0]
+        return RewrittenQuestion(asked, focus=(like,), exclude=exclude, asks="similar")
     if refers_back and cited and _SAME_AUTHORS.search(asked):
-        authors = next(paper.authors for paper in by_text if paper.id == cited[0])
+        authors = next(paper.authors for paper in papers if paper.id == cited[0])
         if authors:
             return RewrittenQuestion(f"Which papers are by {' or '.join(authors)}?", exclude=(cited[0],))
     if refers_back and _MORE.match(asked) and (topic := _topic(turns)):
-        already_cited = {paper for _, answer in turns for paper in cited_papers(answer, by_text)}
-        exclude = tuple(paper.id for paper in by_text if paper.id in already_cited)
-        before = stand_alone(turns[-1][0], turns[:-1], by_text)
+        already_cited = {paper for _, answer in turns for paper in cited_papers(answer, papers)}
+        exclude = tuple(paper.id for paper in papers if paper.id in already_cited)
+        before = _completed(turns[-1][0], turns[:-1], papers)
         if before.asks == "similar":
             return replace(before, exclude=exclude)
         return RewrittenQuestion(f"{topic}?", exclude=exclude)
     narrow = _NARROW.match(asked) and len(own) <= _MAX_NARROW and not _names_a_subject(asked)
     alone = bool(own) and not narrow
     if not (refers or adds or ordinal) and (alone or _ON_THE_CORPUS.search(asked)):
-        return RewrittenQuestion(asked)
+        return RewrittenQuestion(asked, exclude=exclude)
     if _OF_THOSE.search(asked) and own and len(cited) > 1 and not ordinal:
         return RewrittenQuestion(asked, focus=tuple(cited), only_focus=True)
     if ordinal and cited:
-        named = _pick(ordinal, cited)
         if named is None:
             return RewrittenQuestion(asked, unresolved=True)
         return _about(asked, ordinal, titles[named], named)
     if (refers or narrow) and cited:
-        return _with(asked, titles[cited[0]], tuple(cited), replaced=False, turns=turns)
+        about = _with(asked, titles[cited[0]], tuple(cited), replaced=False, turns=turns)
+        return replace(about, exclude=exclude)
     previous = _topic(turns)
     if not previous:
         return RewrittenQuestion(asked, unresolved=not own)
-    return _with(asked, previous, tuple(cited), replaced=bool(adds and own), turns=turns)
+    following = _with(asked, previous, tuple(cited), replaced=bool(adds and own), turns=turns)
+    return replace(following, exclude=exclude)
 
 
 def _names_a_subject(asked: str) -> bool:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from rag_assistant import Assistant, Paper
 from rag_assistant.conversation import RewrittenQuestion, cited_papers, stand_alone
-from rag_assistant.questions.form import analyse
+from rag_assistant.questions.form import analyse, parts
 from rag_assistant.types import Turn
 
 MEMORY = Paper(
@@ -120,10 +120,25 @@ def test_an_ordinal_beyond_what_was_cited_is_unresolved(question: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "question", ["tell me about the second", "What about the second?", "the second", "and summarize the 2nd"]
+    "question",
+    [
+        "tell me about the second",
+        "What about the second?",
+        "the second",
+        "and summarize the 2nd",
+        "What does the second say about costs or losses?",
+        "How did the second handle stale updates?",
+        "Is the second about servers or workers?",
+        "In the second, who sends updates?",
+    ],
 )
 def test_an_ordinal_without_a_noun(question: str) -> None:
     assert follow(question).focus == ("robust",)
+
+
+@pytest.mark.parametrize("question", ["What does the first author work on?", "Which is the second moment of noise?"])
+def test_an_ordinal_before_another_noun_names_no_paper(question: str) -> None:
+    assert not follow(question).only_focus
 
 
 @pytest.mark.parametrize("question", ["How fast is Gemma?", "how slow is pruning", "How much does Money-LM cost?"])
@@ -132,7 +147,66 @@ def test_a_question_with_a_subject_of_its_own_is_not_pinned_to_the_paper_before(
 
 
 @pytest.mark.parametrize(
-    "question", ["any others?", "More?", "what else is there?", "show me the rest", "any more papers"]
+    ("question", "limit"),
+    [
+        ("Which papers are on music? Give me three.", 3),
+        ("Which papers are on the aligned generation of music? At most two, please.", 2),
+        ("List five papers on music", 5),
+        ("Show me the first 3 papers on music.", 3),
+        ("Which two papers are on music?", 2),
+        ("Which papers have two authors?", None),
+        ("Which 2024 papers are on music?", None),
+    ],
+)
+def test_how_many_papers_are_wanted(question: str, limit: int | None) -> None:
+    (part,) = parts(question)
+    alone = follow(part, ())
+    assert alone.limit == limit
+    if limit:
+        assert not {"two", "three", "five", "3"} & set(alone.text.rstrip(".?").split())
+
+
+def test_a_list_is_told_so_many_at_a_time(assistant: Assistant) -> None:
+    history: list[Turn] = []
+    told: list[str] = []
+    for question in ("Which papers are about optimization? Give me three.", "The next three, please.", "two more"):
+        answer = assistant.ask(question, history=history)
+        history.append((question, answer.text))
+        told += [citation.paper.id for citation in answer.citations]
+        assert answer.matched == int(answer.text.split()[0])
+        assert "are left out here" in answer.text or question == "two more"
+    assert len(told) == len(set(told)) == 8
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["Which other papers are on music?", "Is there another paper on music?", "any further studies of music?"],
+)
+def test_other_papers_are_not_those_just_shown(question: str) -> None:
+    assert follow(question).exclude == ("memory", "robust", "music")
+    assert follow(question, ()).exclude == ()
+
+
+def test_other_papers_and_more_like_one_leave_out_what_was_just_shown(assistant: Assistant) -> None:
+    history: list[Turn] = []
+    told: list[list[str]] = []
+    for question in (
+        "Which paper introduces MusicRL?",
+        "Are there other papers on human feedback?",
+        "And more like the first one?",
+    ):
+        answer = assistant.ask(question, history=history)
+        history.append((question, answer.text))
+        told.append([citation.paper.id for citation in answer.citations])
+    assert told[0] == ["cideron24a"]
+    assert "cideron24a" not in told[1]
+    assert not set(told[1]) & set(told[2])
+    titles = {paper.id: paper.title for paper in assistant.papers()}
+    assert answer.text.startswith(f"Nearest to “{titles[told[1][0]]}”")
+
+
+@pytest.mark.parametrize(
+    "question", ["any others?", "More?", "what else is there?", "show me the rest", "any more papers", "the next two"]
 )
 def test_others_are_those_not_told_yet(question: str) -> None:
     listed = f"1 of 3 papers matches:\n- {MUSIC.title}: {MUSIC.abstract} [1]"
@@ -143,7 +217,18 @@ def test_others_are_those_not_told_yet(question: str) -> None:
 
 @pytest.mark.parametrize(
     "question",
-    ["Can you explain that more simply?", "in other words?", "please rephrase it", "summarize that", "ELI5"],
+    [
+        "Can you explain that more simply?",
+        "in other words?",
+        "please rephrase it",
+        "summarize that",
+        "ELI5",
+        "Could you put that in plainer words?",
+        "Would you phrase this in less technical terms, please?",
+        "say it for a layperson",
+        "Explain it to me in plain language.",
+        "make that shorter",
+    ],
 )
 def test_the_same_in_other_words(question: str) -> None:
     alone = follow(question)

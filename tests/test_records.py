@@ -127,6 +127,48 @@ def test_the_most_and_the_fewest_authors(assistant: Assistant) -> None:
         assert cited(assistant, question) == {key for key, size in sizes.items() if size == most(sizes.values())}
 
 
+@pytest.mark.parametrize(
+    ("question", "size", "best"),
+    [
+        ("Which paper has the longest abstract?", lambda paper: len(paper.abstract.split()), max),
+        ("papers with the shortest title", lambda paper: len(paper.title.split()), min),
+        ("Who is the last author of the longest author list?", lambda paper: len(paper.authors), max),
+        ("Who wrote the newest paper?", lambda paper: paper.year, max),
+    ],
+)
+def test_the_extremes_of_a_field_with_ties(assistant: Assistant, question: str, size, best) -> None:
+    extreme = best(map(size, assistant.papers()))
+    answer = assistant.ask(question)
+    assert {citation.paper.id for citation in answer.citations} == {
+        paper.id for paper in assistant.papers() if size(paper) == extreme
+    }
+    if question.startswith("Who"):
+        assert all(citation.paper.authors[-1] in answer.text for citation in answer.citations)
+
+
+def test_the_extreme_paper_on_a_topic_is_looked_for_among_those_on_it(assistant: Assistant) -> None:
+    assert cited(assistant, "Which paper on Byzantine robustness has the most authors?") == {"allouah24a"}
+
+
+@pytest.mark.parametrize(
+    ("question", "fits"),
+    [
+        (
+            "Which papers have no author called Li?",
+            lambda paper: not any("Li" in name.split() for name in paper.authors),
+        ),
+        ("papers without an author named Li", lambda paper: not any("Li" in name.split() for name in paper.authors)),
+        ("Which papers aren't by Sharon Li?", lambda paper: "Sharon Li" not in paper.authors),
+        ("papers with no more than three authors", lambda paper: len(paper.authors) <= 3),
+        ("papers not published in 2024", lambda paper: False),
+        ("papers not from ICML", lambda paper: False),
+        ("Which papers weren't published at ICML?", lambda paper: False),
+    ],
+)
+def test_a_negated_condition_gets_the_complement(assistant: Assistant, question: str, fits) -> None:
+    assert cited(assistant, question) == {paper.id for paper in assistant.papers() if fits(paper)}
+
+
 def test_conditions_join_with_a_topic(assistant: Assistant) -> None:
     many = {paper.id for paper in assistant.papers() if len(paper.authors) > 5}
     answer = assistant.ask("2024 papers on alignment by more than five authors")
@@ -165,8 +207,61 @@ def test_a_negated_scope_gets_the_complement(assistant: Assistant, question: str
 
 
 @pytest.mark.parametrize(
+    ("question", "paper"),
+    [
+        ("What does Shauli Ravfogel show about steering?", "singh24d"),
+        ("What did Kfir Levy propose for aggregation?", "dahan24a"),
+        ("According to Oikonomou, what convergence rate is achieved?", "cai24f"),
+    ],
+)
+def test_what_an_author_says_is_looked_for_in_their_papers(assistant: Assistant, question: str, paper: str) -> None:
+    answer = assistant.ask(question)
+    assert answer.status == "answered"
+    assert {citation.paper.id for citation in answer.citations} == {paper}
+    assert answer.notices[0].startswith("Looked among the 1 paper that fits “by ")
+
+
+@pytest.mark.parametrize(
+    "question", ["What does Shauli Ravfogl show about steering?", "Which papers are by Shauli Ravfogl?"]
+)
+def test_a_misspelt_author_is_offered(assistant: Assistant, question: str) -> None:
+    answer = assistant.ask(question)
+    assert answer.status == "not_in_corpus"
+    assert "has an author named Shauli Ravfogl. Did you mean Shauli Ravfogel?" in answer.text
+
+
+@pytest.mark.parametrize(
     "question",
     [
+        "What does the paper on diffusion models for protein folding find?",
+        "What does the study on sourdough fermentation show?",
+        "Which paper on sourdough has the most authors?",
+        "Which papers on sourdough are not about rice?",
+    ],
+)
+def test_a_paper_on_a_topic_that_none_is_on(assistant: Assistant, question: str) -> None:
+    assert assistant.ask(question).status == "not_in_corpus"
+
+
+@pytest.mark.parametrize(
+    ("question", "considered", "others"),
+    [
+        ("Which paper on Byzantine failures does not deal with federated learning?", 2, {"dahan24a"}),
+        ("Is there a study of Byzantine robustness that isn't about federated learning?", 2, {"dahan24a"}),
+        ("Which papers about human feedback are not about language models?", 4, None),
+    ],
+)
+def test_a_negated_scope_within_a_topic(assistant: Assistant, question: str, considered: int, others) -> None:
+    answer = assistant.ask(question)
+    assert re.search(rf"abstracts of \d of {considered} papers say nothing of", answer.text)
+    found = {citation.paper.id for citation in answer.citations}
+    assert found == others if others else "im24a" not in found
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Which papers on pruning show that labels are not needed?",
         "How many authors does it have?",
         "What did the 2024 election change?",
         "Which papers show that pruning does not hurt accuracy?",

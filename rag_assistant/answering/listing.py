@@ -97,7 +97,8 @@ class Listing:
         evidence = self.whole.evidence
         rows = [Label(at, self._rows[at]) for at in sorted(self._rows)]
         if rows:
-            yield from listed(evidence, rows, SIZES[self.whole.length].listed, f"{len(self._judged)} judged")
+            most = self.whole.form.at_most(SIZES[self.whole.length].listed)
+            yield from listed(evidence, rows, most, f"{len(self._judged)} judged")
         else:
             yield Refusal("not_in_corpus", heaviest(evidence))
 

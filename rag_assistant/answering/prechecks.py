@@ -6,11 +6,12 @@ from collections.abc import Callable
 
 from rag_assistant.conversation import RewrittenQuestion
 from rag_assistant.drafts import Refusal
-from rag_assistant.evidence.answerability import judge
+from rag_assistant.evidence.answerability import confidence, judge, on_topic
 from rag_assistant.evidence.base import QuestionEvidence, heaviest
 from rag_assistant.questions.form import QuestionForm, says_thanks
 from rag_assistant.questions.language import is_english
 from rag_assistant.questions.names import unknown_names
+from rag_assistant.retrieval.reading import SURE
 
 QUOTES_ONLY = (
     "The answer before quotes the abstracts word for word; only a model can put it in other words. "
@@ -57,7 +58,12 @@ def precheck(
             return Refusal("not_in_corpus", tuple(unknown), _nobody_names(unknown, evidence.considered))
     if model and evidence.papers and not is_english(form.text):
         return None
-    if form.kind != "list" and not any(judge(evidence.words, paper).on_topic for paper in evidence.papers):
+    # Of "the paper on X" the reader alone may be misled by what is asked of it.
+    named = form.names_a_paper and not rewritten.focus
+    if form.kind != "list" and not any(
+        (on_topic(paper) or (confidence(paper) or 0.0) >= SURE) if named else judge(evidence.words, paper).on_topic
+        for paper in evidence.papers
+    ):
         return Refusal("not_in_corpus", heaviest(evidence))
     return None
 

@@ -14,7 +14,7 @@ from rag_assistant.models.reasoning import without_reasoning
 from rag_assistant.models.replies import ModelReply
 from rag_assistant.prompts import render_rewrite
 from rag_assistant.questions.content import content_stems, content_words
-from rag_assistant.questions.form import clean
+from rag_assistant.questions.form import clean, without_limit
 from rag_assistant.stems import stem
 from rag_assistant.types import Event, StageEvent, Turn
 from rag_assistant.writers.generative import GenerativeWriter
@@ -31,7 +31,7 @@ _LEAD_IN = re.compile(
 def needs_model(rewritten: RewrittenQuestion, asked: str) -> bool:
     """Whether a follow-up leaves out something that the rules can only guess. A paper that was counted off ("the second
     one") is known, and a self-contained question is left alone."""
-    return not rewritten.only_focus and not rewritten.unresolved and rewritten.text != clean(asked)
+    return not rewritten.only_focus and not rewritten.unresolved and rewritten.text != without_limit(clean(asked))[0]
 
 
 def rewording(

@@ -41,7 +41,7 @@ from rag_assistant.grounding.ground import Grounder
 from rag_assistant.grounding.injection import without_instructions
 from rag_assistant.grounding.negated_words import without_opposites
 from rag_assistant.models.budget import BudgetLedger
-from rag_assistant.questions.form import MAX_QUESTION, QuestionForm, clean, parts, without_repetition
+from rag_assistant.questions.form import MAX_QUESTION, QuestionForm, clean, list_on, parts, without_repetition
 from rag_assistant.questions.language import is_english
 from rag_assistant.retrieval.retriever import Retriever, hits_of
 from rag_assistant.types import Event, Filters, FinalEvent, HitsEvent, Length, StageEvent, Turn
@@ -194,7 +194,7 @@ class QuestionRun:
         """What is asked for and what was found for it; adds the notices about both."""
         filters = excluding(self.retriever, rewritten, self.filters)
         with self._record.timed("searching"):
-            form = self._narrowed(form_of(rewritten), filters)
+            form = self._narrowed(form_of(rewritten, self.retriever), filters)
             self._record.standalone.append(rewritten.text)
             if form.cut or self._long:
                 self._record.notices.append(
@@ -230,6 +230,9 @@ class QuestionRun:
             return form
         fit = fitting(self.retriever, form.records, filters)
         if not fit:
+            plain = replace(form.records, order=None, without="")
+            if form.records.topic and fitting(self.retriever, plain, filters):  # it is the topic that no paper is on
+                return replace(list_on(form.records.topic), records=plain)
             return replace(form, kind="bibliography", field="records")
         said = [f"“{condition.said}”" for condition in form.records.conditions] + [form.records.order or ""]
         if any(said):

@@ -11,7 +11,7 @@ from rag_assistant.evidence.base import Corrections, QuestionEvidence
 from rag_assistant.evidence.comparison_subjects import names_subject, subjects_of
 from rag_assistant.questions.content import BIBLIOGRAPHY_WORDS, is_content
 from rag_assistant.questions.form import MAX_QUESTION, QuestionForm, analyse, halves, list_on
-from rag_assistant.questions.records import RecordQuery
+from rag_assistant.questions.records import Condition, RecordQuery
 from rag_assistant.retrieval.reading import read_by_sides
 from rag_assistant.retrieval.retriever import Query, Retriever
 from rag_assistant.types import Filters, Turn
@@ -21,11 +21,22 @@ from rag_assistant.writers.lists import belongs
 REPLACED_WEIGHT = 0.6
 
 
-def form_of(rewritten: RewrittenQuestion) -> QuestionForm:
-    """What a rewritten question asks for."""
+def form_of(rewritten: RewrittenQuestion, retriever: Retriever) -> QuestionForm:
+    """What a rewritten question asks for; where it names authors, of their papers."""
     if rewritten.asks == "similar":
-        return QuestionForm(rewritten.text, "bibliography", field="similar", multi=True)
-    return analyse(rewritten.text)
+        return QuestionForm(rewritten.text, "bibliography", field="similar", multi=True, limit=rewritten.limit)
+    form = replace(analyse(rewritten.text), limit=rewritten.limit)
+    if form.kind not in ("fact", "yesno", "list") or form.records is not None or rewritten.only_focus:
+        return form
+    people = retriever.authors.named(form.text)
+    if not people:
+        person = retriever.authors.misspelt(form.text)
+        return replace(form, kind="bibliography", field="papers_by", person=person) if person else form
+    named = tuple(Condition("author", name=name, said=f"by {name}") for name in people.values())
+    text = form.text
+    for said in people:
+        text = text.replace(said, "the authors")
+    return replace(form, text=text, records=RecordQuery(named, None, text, form.counts))
 
 
 def answerable_halves(
@@ -62,7 +73,7 @@ def search(
     if form.field in ("papers_by", "records"):
         return retriever.records(filters)
     if form.field == "similar":
-        return _similar(retriever, rewritten.focus[0], k, filters)
+        return _similar(retriever, rewritten.focus[0], form.at_most(k), filters)
     scan = form.kind == "list"
     query = query_of(rewritten)
     if form.records is not None:
@@ -93,14 +104,15 @@ def _similar(retriever: Retriever, paper_id: str, k: int, filters: Filters | Non
 
 
 def fitting(retriever: Retriever, records: RecordQuery, filters: Filters | None) -> tuple[str, ...]:
-    """Ids of the papers in reach whose records fit; where papers on something are to be left out, only those on the
-    topic."""
-    fit = tuple(paper.id for paper in fitting_papers(records, retriever.papers(filters)))
-    if not fit or not records.without or not any(map(is_content, records.topic.split())):
-        return fit
-    form = list_on(records.topic)
-    found = retriever.retrieve(Query(form.text), k=len(fit), filters=replace(filters or Filters(), ids=fit), scan=True)
-    return tuple(paper.hit.paper.id for paper in found.papers if belongs(form, found.words, paper))
+    """Ids of the papers in reach whose records fit; where papers on something are to be left out, or only the extreme
+    ones are asked for, only those on the topic."""
+    fit = fitting_papers(replace(records, order=None), retriever.papers(filters))
+    if fit and (records.without or records.order) and any(map(is_content, records.topic.split())):
+        form = list_on(records.topic)
+        narrowed = replace(filters or Filters(), ids=tuple(paper.id for paper in fit))
+        found = retriever.retrieve(Query(form.text), k=len(fit), filters=narrowed, scan=True)
+        fit = [paper.hit.paper for paper in found.papers if belongs(form, found.words, paper)]
+    return tuple(paper.id for paper in fitting_papers(replace(records, conditions=()), fit))
 
 
 def with_each_subject(

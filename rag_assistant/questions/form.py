@@ -22,17 +22,20 @@ from rag_assistant.questions.patterns import (
     COUNTING,
     GREETING,
     LEADING,
+    LIMITS,
     LIST,
     MULTI,
     ON_A_TOPIC,
     PARALLEL,
     RELATION,
     SECOND_CLAUSE,
+    SO_MANY,
+    THE_PAPER_ON,
     WHAT_DO,
     YESNO,
     Field,
 )
-from rag_assistant.questions.records import LONGEST, RecordQuery, record_query
+from rag_assistant.questions.records import LONGEST, RecordQuery, number, record_query
 from rag_assistant.sentences import sentence_spans
 
 Kind = Literal["fact", "list", "comparison", "yesno", "bibliography", "greeting", "empty"]
@@ -60,6 +63,7 @@ class QuestionForm:
         records: What the records of the papers asked for must say.
         relation: For lists, the verb of "which papers derive ...", in lower case: it says less than its object.
         alternatives: For lists, the alternatives in "A, B or C", as written in the question.
+        limit: For lists, how many papers are asked for; ``None`` if all are.
     """
 
     text: str
@@ -73,6 +77,26 @@ class QuestionForm:
     alternatives: tuple[str, ...] = ()
     relation: str = ""
     records: RecordQuery | None = None
+    limit: int | None = None
+
+    @property
+    def names_a_paper(self) -> bool:
+        """Whether it is about "the paper on ..."."""
+        return THE_PAPER_ON.search(self.text) is not None
+
+    def at_most(self, most: int) -> int:
+        """How many papers a list tells: as many as are asked for, if these are fewer than ``most``."""
+        return min(most, self.limit or most)
+
+
+def without_limit(text: str) -> tuple[str, int | None]:
+    """A cleaned question without the number of papers that it asks for, and that number: "Which papers are on music?
+    Give me three.", "the next two"."""
+    for limit in LIMITS if len(text) <= LONGEST else ():
+        if (match := limit.search(text)) and (asked := number(match["n"])):
+            instead = "more" if limit is LIMITS[2] else ""
+            return clean(f"{text[: match.start('said')]}{instead}{text[match.end('said') :]}"), asked
+    return text, None
 
 
 def clean(text: str) -> str:
@@ -169,7 +193,9 @@ def asked_part(text: str) -> str:
     What people put before a question (greetings, instructions, pasted text) isn't what they are looking for.
     """
     pieces = _sentences(text)
-    asking = [piece for piece in pieces if piece.endswith(("?", "\uff1f"))]
+    asking = [
+        piece for piece in pieces if piece.endswith(("?", "\uff1f")) or re.fullmatch(SO_MANY, piece, re.IGNORECASE)
+    ]
     if not asking or len(asking) == len(pieces):
         return text
     said = " ".join(asking)

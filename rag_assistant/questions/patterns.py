@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from typing import Literal
 
+from rag_assistant.numerals import SMALL
+
 Field = Literal[
-    "authors", "link", "year", "venue", "title", "papers_by", "records", "without", "similar", "code", "doi", "count", "citations", "affiliations",
+    "authors", "link", "year", "venue", "title", "abstract", "papers_by", "records", "without", "similar", "code", "doi", "count", "citations", "affiliations",
     "funding",
 ]  # fmt: skip
 """The part of a paper's record that is asked for; ``papers_by`` asks for a person's papers, ``records`` for those whose
@@ -55,6 +57,23 @@ ALL_PAPERS = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 """Asks for all papers, whatever they are about: "List all papers", "What papers do you have?", "show me everything"."""
+NUMBER = rf"(?P<n>\d{{1,3}}|{'|'.join(SMALL[:13])})"
+_GIVE = r"(?:(?:please\s+)?(?:list|name|show|give|find|tell)(?:\s+(?:me|us))?)"
+_BOUND = r"(?:(?:only|just|at\s+most|up\s+to)\s+)?(?:the\s+)?(?:(?:first|top|best)\s+)?"
+SO_MANY = rf"(?:{_GIVE}\s+|(?=only|just|at\s+most|up\s+to)){_BOUND}{NUMBER}(?:\W+(?:of\s+(?:them|these|those)|papers|ones|please))*\W*"
+LIMITS = (
+    re.compile(rf"(?<=[.?!]) (?P<said>{SO_MANY})$", re.IGNORECASE),
+    re.compile(
+        rf"^\W*(?:which|what|{_GIVE})\s+(?P<said>{_BOUND}{NUMBER})(?=\s+(?:\w+\s+)?(?:papers?|works?|studies|articles|abstracts)\b)",
+        re.IGNORECASE,
+    ),
+    re.compile(
+        rf"^\W*(?:and\s+)?(?:{_GIVE}\s+)?(?P<said>(?:the\s+)?(?:next|another|other|further)\s+{NUMBER})(?=\W+(?:papers|ones|of|please)\b|\W*$)",
+        re.IGNORECASE,
+    ),
+    re.compile(rf"^\W*(?:and\s+)?(?:{_GIVE}\s+)?(?P<said>{NUMBER}\s+)(?:more|others?)\b", re.IGNORECASE),
+)
+"""How many papers are to be told: behind a question, before a noun, and in a follow-up."""
 COUNTING = re.compile(r"^\W*how\s+(?:many|often)\b", re.IGNORECASE)
 YESNO = re.compile(
     r"^\W*(?:(?:and|but|so|then)\s+)?(?:is|are|was|were|do|does|did|can|could|has|have|had|will|would|should|may|might|must|isn't|aren't|"
@@ -115,6 +134,7 @@ RELATION = re.compile(
     r"(?!(?:on|about|in|by|with|of|from|are|is|have|has|do|does|that|which|deal|use|using)\b)(?P<verb>[a-z]+)\b",
     re.IGNORECASE,
 )
+THE_PAPER_ON = re.compile(r"\bthe\s+(?:paper|work|study|article|abstract)\s+(?:on|about)\s", re.IGNORECASE)
 ON_A_TOPIC = re.compile(r"\b(?:papers|works|studies|articles|abstracts) (?:on|about)\b", re.IGNORECASE)
 WHAT_DO = re.compile(r"^\W*what (?:do|does|did)\b", re.IGNORECASE)
 MULTI = re.compile(

@@ -11,22 +11,27 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from rag_assistant.numerals import NUMBER_WORDS, SMALL
+from rag_assistant.numerals import NUMBER_WORDS
+from rag_assistant.questions.content import BIBLIOGRAPHY_WORDS, content_words
+from rag_assistant.questions.patterns import BIBLIOGRAPHY, NUMBER, Field
 
-Order = Literal["most authors", "fewest authors", "newest", "oldest"]
+Order = Literal[
+    "most authors", "fewest authors", "newest", "oldest", "longest abstract", "shortest abstract", "longest title",
+    "shortest title",
+]  # fmt: skip
 
 _YEAR = r"(?P<{}>(?:19|20)\d\d)"
 _PAPER = r"(?:papers?|works?|articles?|abstracts?|studies|study|publications?|ones?|anything|everything|something|things|stuff)"
-_NUMBER = rf"(?P<n>\d{{1,3}}|{'|'.join(SMALL[:13])})"
 _SAID = r"(?:(?:that|which|who)\s+)?(?:(?:was|were|is|are|has|have|had|been|got|came|come)\s+)*"
 _OUT = rf"{_SAID}(?:(?:first\s+)?(?:published|written|released|dated|presented|accepted|appear\w*|out)\s+)?"
 _ONE_NAME = r"(?![A-Z]{2,}\b)[A-ZÀ-Þ][\w'’.-]*(?:\s+(?:(?:van|von|de|der|den|la|le|bin|al)\s+)*[A-ZÀ-Þ][\w'’.-]*)*"
 _NAME = rf"(?P<who>{_ONE_NAME}(?:\s*(?:,\s*(?:or\s+|and\s+)?|\s+or\s+|\s+and\s+){_ONE_NAME})*)(?i:\s+(?:(?:and|&)\s+(?:colleagues|others|co-?workers|co-?authors|team)|et\s+al\b\.?))?"
 _VENUE = r"(?:ICML|ICLR|NeurIPS|NIPS|ACL|EMNLP|NAACL|CVPR|ICCV|ECCV|AAAI|IJCAI|KDD|AISTATS|UAI|COLT|JMLR|TMLR|PMLR)"
-_NOT = r"(?P<no>(?:(?:that|which|who)\s+)?(?:(?:is|are|was|were|do|does|did|has|have)\s*)?(?:not|n['’]?t|never)\s+)?"
+_NOT = r"(?P<no>(?:(?:that|which|who)\s+)?(?:(?:(?:is|are|was|were|do|does|did|has|have)\s*)?(?:not|n['’]?t|never)|(?:(?:have|has|having|with)\s+)?no|without|lacking)\s+)?"
 
 
-def _number(text: str) -> int:
+def number(text: str) -> int:
+    """What ``NUMBER`` matched, as a number."""
     return int(text) if text.isdigit() else NUMBER_WORDS[text.lower()]
 
 
@@ -63,6 +68,7 @@ class RecordQuery:
         topic: The rest of the question; may be empty.
         without: What the papers must not be about: "papers that aren't about alignment", "everything except music".
         counts: Whether their number is asked for.
+        shown: The field asked for: "Who wrote the newest paper?"; ``None`` if only the papers are.
     """
 
     conditions: tuple[Condition, ...]
@@ -70,6 +76,7 @@ class RecordQuery:
     topic: str
     counts: bool
     without: str = ""
+    shown: Field | None = None
 
 
 def _between(match: re.Match[str]) -> Condition:
@@ -91,16 +98,16 @@ def _in_year(match: re.Match[str]) -> Condition:
 
 
 def _authors(match: re.Match[str]) -> Condition:
-    number, how = _number(match["n"]), f"{match['how'] or ''} {match['more'] or ''}".lower()
+    said, how = number(match["n"]), f"{match['how'] or ''} {match['more'] or ''}".lower()
     if re.search(r"at most|up to|no more than|or fewer|or less|maximum", how):
-        return Condition("count", None, number)
+        return Condition("count", None, said)
     if re.search(r"at least|or more|\+|minimum|plus", how):
-        return Condition("count", number, None)
+        return Condition("count", said, None)
     if re.search(r"more than|over|above", how):
-        return Condition("count", number + 1, None)
+        return Condition("count", said + 1, None)
     if re.search(r"fewer than|less than|under|below", how):
-        return Condition("count", None, number - 1)
-    return Condition("count", number, number)
+        return Condition("count", None, said - 1)
+    return Condition("count", said, said)
 
 
 _CONDITIONS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], Condition]], ...] = (
@@ -118,7 +125,7 @@ _CONDITIONS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], Condition]],
         _compile(
             rf"(?:with|(?P<wrote>(?:written|authored)\s+by)|by|from|having|have|has|had)?\s*(?:(?:only|just)\s+)?(?P<how>no\s+more\s+than|more\s+than|over|above|fewer\s+than|less\s+than|"
             rf"under|below|at\s+least|at\s+most|up\s+to|exactly|precisely|a\s+minimum\s+of|a\s+maximum\s+of)?\s*"
-            rf"{_NUMBER}\s*(?P<more>\+|plus|or\s+more|or\s+fewer|or\s+less)?\s*(?:different\s+)?(?:(?:co-?)?(?:authors?|writers?)\b(?!['’])|(?(wrote)(?:people|persons?)\b|(?!)))"
+            rf"{NUMBER}\s*(?P<more>\+|plus|or\s+more|or\s+fewer|or\s+less)?\s*(?:different\s+)?(?:(?:co-?)?(?:authors?|writers?)\b(?!['’])|(?(wrote)(?:people|persons?)\b|(?!)))"
         ),
         _authors,
     ),
@@ -135,7 +142,7 @@ _CONDITIONS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], Condition]],
         lambda match: Condition("author", name=match["who"].strip()),
     ),
     (
-        re.compile(rf"\b{_NOT}(?:(?:from|at|in)\s+)?(?:the\s+)?(?P<who>{_VENUE})\b(?:'\d\d)?", re.IGNORECASE),
+        _compile(rf"(?:(?:from|at|in)\s+)?(?:the\s+)?(?P<who>{_VENUE})\b(?:'\d\d)?"),
         lambda match: Condition("venue", name=match["who"]),
     ),
     (
@@ -152,11 +159,16 @@ _CONDITIONS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], Condition]],
     ),
 )  # fmt: skip
 _ORDERS: tuple[tuple[Order, re.Pattern[str]], ...] = (
-    ("most authors", re.compile(r"\b(?:the\s+)?(?:most|largest\s+number\s+of|highest\s+number\s+of|longest\s+list\s+of)\s+(?:co-?)?authors\b", re.I)),
-    ("fewest authors", re.compile(r"\b(?:the\s+)?(?:fewest|least|smallest\s+number\s+of|lowest\s+number\s+of)\s+(?:co-?)?authors\b", re.I)),
+    ("most authors", re.compile(r"\b(?:the\s+)?(?:(?:most|(?:largest|highest|biggest)\s+number\s+of|longest\s+list\s+of)\s+(?:co-?)?authors|(?:longest|largest|biggest)\s+(?:author\s+(?:list|team)|list\s+of\s+authors))\b", re.I)),
+    ("fewest authors", re.compile(r"\b(?:the\s+)?(?:(?:fewest|least|(?:smallest|lowest)\s+number\s+of|shortest\s+list\s+of)\s+(?:co-?)?authors|(?:shortest|smallest)\s+(?:author\s+(?:list|team)|list\s+of\s+authors))\b", re.I)),
     ("newest", re.compile(rf"\b(?:the\s+)?(?:newest|latest|most\s+recent|youngest)(?:\s+{_PAPER}\b|\W*$)", re.I)),
     ("oldest", re.compile(rf"\b(?:the\s+)?(?:oldest|earliest)(?:\s+{_PAPER}\b|\W*$)", re.I)),
+    ("longest abstract", re.compile(r"\b(?:the\s+)?longest\s+abstract\b", re.I)),
+    ("shortest abstract", re.compile(r"\b(?:the\s+)?shortest\s+abstract\b", re.I)),
+    ("longest title", re.compile(r"\b(?:the\s+)?longest\s+title\b", re.I)),
+    ("shortest title", re.compile(r"\b(?:the\s+)?shortest\s+title\b", re.I)),
 )  # fmt: skip
+_OF_A_RECORD: frozenset[Field] = frozenset({"authors", "link", "doi", "year", "venue", "title"})
 _ASKS_FOR_PAPERS = re.compile(rf"\b{_PAPER}\b", re.IGNORECASE)
 _ASKS_OF_ONE = re.compile(r"\b(?:who|when|where|why|how(?!\s+many\s+(?:(?:of\s+(?:the(?:se|m)?|those)\s+)?(?:have|has|are|were)\b)|\s+many\s+(?:of\s+)?(?:the\s+|these\s+)?(?:\w+\s+)?(?:papers|works|articles|abstracts|studies|publications)))\b", re.I)  # fmt: skip
 _ASKS_A_FIELD = re.compile(
@@ -173,11 +185,12 @@ _ASKING = re.compile(
 
 
 # Not "work" and "one": "Does it work without labels?", "Is the bound one that doesn't depend on that?".
-_OF_THESE = r"(?:papers?|articles|abstracts|studies|publications|(?:all|any|other|which)\s+works|(?:which|the|any)\s+ones|anything|everything|something|stuff|of\s+(?:these|those|them))"
-_VERB = r"(?:(?:be|being)\s+)?(?:about|on|in|of|use[sd]?|using|with|mention\w*|(?:deal|concern|work|engag)\w*\s+(?:with|on|in)|concern\w*|cover\w*|discuss\w*|involv\w*|rel(?:y|ies|ying)\s+on|relat\w+\s+to|need|requir\w*|contain\w*|have|report\w*|includ\w*|stud(?:y|ies|ying)|touch\w*(?:\s+on)?|tackl\w*|address\w*|based\s+on|focus\w*\s+on|look\w*\s+at|the\s+ones?|those|any|do|to)"
+_OF_THESE = r"(?:papers?|articles?|abstracts?|stud(?:y|ies)|publications?|(?:which|what)\s+works?|(?:all|any|other)\s+works|(?:which|the|any)\s+ones|anything|everything|something|stuff|of\s+(?:these|those|them))"
+_VERB = r"(?:(?:be|being)\s+)?(?:about|on|in|of|use[sd]?|using|with|mention\w*|(?:deal|concern|work|engag)\w*\s+(?:with|on|in)|concern\w*|consider\w*|cover\w*|discuss\w*|involv\w*|rel(?:y|ies|ying)\s+on|relat\w+\s+to|need|requir\w*|contain\w*|have|report\w*|includ\w*|stud(?:y|ies|ying)|touch\w*(?:\s+on)?|tackl\w*|address\w*|based\s+on|focus\w*\s+on|look\w*\s+at|the\s+ones?|those|any|do|to)"
+_AUX = r"(?:are|is|do|does|did|have|has|was|were)"
 _NEGATED = (
     re.compile(
-        rf"^(?P<before>.*?\b{_OF_THESE}(?:\s+[^,;]{{1,60}}?(?=\s+(?:that|which|who)\s+(?:are|is|do|does|did|have|has|was|were)\s*(?:not|n['’]?t)))?)\s+(?:(?:that|which|who)\s+)?(?:(?:are|is|do|does|did|have|has|was|were|could|would)\s*)?"
+        rf"^(?P<before>.*?\b{_OF_THESE}(?:\s+[^,;]{{1,60}}?(?=\s+(?:that|which|who)\s+{_AUX}\s*(?:not|n['’]?t))|\s+(?:about|of|on|with)\s+(?:(?!(?:that|whether|which|who)\b)[^,;]){{1,60}}?(?=\s+{_AUX}\s*(?:not|n['’]?t)\s+{_VERB}\b))?)\s+(?:(?:that|which|who)\s+)?(?:(?:are|is|do|does|did|have|has|was|were|could|would)\s*)?"
         rf"(?:not|n['’]?t|never)\s+(?P<after>.+)$",
         re.IGNORECASE,
     ),
@@ -220,26 +233,35 @@ def _negated(text: str) -> tuple[str, str]:
 
 def record_query(text: str) -> RecordQuery | None:
     """The conditions of a question that asks for papers by what their records say; ``None`` if it sets none."""
-    if len(text) > LONGEST or _ASKS_OF_ONE.search(text) or _ASKS_A_FIELD.search(text):
+    order, rest = _order(text)
+    # "Who wrote the newest paper?" asks for a field of the papers that are extreme.
+    shown = next((field for field, pattern in BIBLIOGRAPHY if field in _OF_A_RECORD and pattern.search(rest)), None)
+    of_one = order is None and (_ASKS_OF_ONE.search(text) or _ASKS_A_FIELD.search(text))
+    if len(text) > LONGEST or of_one:
         return None
-    rest, found = text, []
-    for said, condition in _found(text):
+    found = []
+    for said, condition in _found(rest):
         found.append(condition)
         rest = rest.replace(said, " ", 1)
     rest, without = _negated(rest)
-    order = None
-    for name, pattern in _ORDERS:
-        if match := pattern.search(rest):
-            order, rest = name, rest.replace(match[0], " ", 1)
-            break
     if not found and order is None and not without:
         return None
     keywords = "?" not in text and len(text.split()) <= MAX_KEYWORDS
-    asks = _ASKS_FOR_PAPERS.search(text) or keywords or not _ASKING.sub(" ", rest).strip(" ?.!,;:")
+    asks = order or _ASKS_FOR_PAPERS.search(text) or keywords or not _ASKING.sub(" ", rest).strip(" ?.!,;:")
     if not asks:
         return None
     topic = re.sub(r"\s+", " ", _ASKING.sub(" ", rest)).strip(" ?.!,;:-")
-    return RecordQuery(tuple(found), order, topic, bool(_COUNTS.search(text)), without)
+    if order and all(word.lower() in BIBLIOGRAPHY_WORDS for word in content_words(topic)):
+        topic = ""
+    return RecordQuery(tuple(found), order, topic, bool(_COUNTS.search(text)), without, shown)
+
+
+def _order(text: str) -> tuple[Order | None, str]:
+    """The order that a question names, and the rest of the question."""
+    for name, pattern in _ORDERS:
+        if match := pattern.search(text):
+            return name, text.replace(match[0], " ", 1)
+    return None, text
 
 
 def _found(text: str) -> Iterator[tuple[str, Condition]]:

@@ -25,6 +25,7 @@ from rag_assistant.index.opened import OpenIndex
 from rag_assistant.index.terms import term_of, tokenize_question
 from rag_assistant.questions.content import is_content
 from rag_assistant.reader.base import Reader
+from rag_assistant.retrieval.authors import Authors
 from rag_assistant.retrieval.background import document_probability
 from rag_assistant.retrieval.reading import read, read_and_ranked
 from rag_assistant.retrieval.scoring import Candidate, Scores
@@ -137,6 +138,11 @@ class Retriever:
     def manifest(self) -> Manifest | None:
         """What the index was built with."""
         return self._index.manifest
+
+    @cached_property
+    def authors(self) -> Authors:
+        """The names of the papers' authors."""
+        return Authors(self._index.papers.values(), self.occurs)
 
     def records(self, filters: Filters | None = None) -> QuestionEvidence:
         """All papers, without their sentences, for questions that only the bibliography can answer."""

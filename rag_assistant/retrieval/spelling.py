@@ -22,7 +22,7 @@ _PREFIXES = (*NEGATING, "de", "hyper", "inter", "meta", "multi", "over", "post",
 
 
 @cache
-def _is_word(word: str) -> bool:
+def is_word(word: str) -> bool:
     """Whether a word in lower case is English, with or without a prefix."""
     if is_common(word) or word in _dictionary():
         return True
@@ -80,7 +80,7 @@ class Spelling:
         for word in unknown:
             written = word.lower()
             close = get_close_matches(written, self._vocabulary(), n=1, cutoff=_LIKENESS)
-            if not close or close[0] == written or _is_word(written) or _negated(written, close[0]):
+            if not close or close[0] == written or is_word(written) or _negated(written, close[0]):
                 continue
             sure = written[0] == close[0][0] and SequenceMatcher(None, close[0], written).ratio() >= _SURE
             (made if sure else offered)[word] = close[0]

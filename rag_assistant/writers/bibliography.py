@@ -8,13 +8,14 @@ from collections.abc import Iterator, Sequence
 from textwrap import shorten
 
 from rag_assistant.drafts import Draft, Frame, Label, Matched, Piece, Refusal
-from rag_assistant.evidence.answerability import judge
+from rag_assistant.evidence.answerability import confidence, judge
 from rag_assistant.evidence.base import FAR, PaperEvidence, QuestionEvidence, QuestionWord, coverage
 from rag_assistant.questions.form import QuestionForm, list_on
 from rag_assistant.questions.patterns import Field
 from rag_assistant.questions.records import Condition, Order, RecordQuery
+from rag_assistant.retrieval.authors import nearest_name
 from rag_assistant.types import Paper
-from rag_assistant.writers.lists import belongs
+from rag_assistant.writers.lists import LISTED_IF_MATCHING, belongs
 
 CREDITED = 0.9
 """The match from which a sentence that credits somebody is taken to credit them with what is asked about."""
@@ -51,11 +52,11 @@ def answer_bibliography(form: QuestionForm, evidence: QuestionEvidence) -> Itera
     if form.field == "papers_by":
         return _papers_by(form, evidence)
     if form.field == "records" and form.records is not None:
-        return _records(form.records, evidence)
+        return _records(form.records, evidence, form.at_most(MAX_LISTED))
     if form.field == "similar":
         return _similar(evidence)
     if form.field == "without" and form.records is not None:
-        return _without(form.records.without, evidence)
+        return _without(form.records.without, evidence, form.at_most(MAX_LISTED))
     if form.field == "count" and not evidence.words:
         return iter([Frame(_count(evidence))])
     return _of_one(form, evidence)
@@ -68,24 +69,27 @@ def _count(evidence: QuestionEvidence) -> str:
 def _papers_by(form: QuestionForm, evidence: QuestionEvidence) -> Iterator[Piece]:
     found = [(i, p.hit.paper) for i, p in enumerate(evidence.papers) if matches_person(p.hit.paper, form.person)]
     if not found:
+        near = nearest_name(form.person, (name for paper in evidence.papers for name in paper.hit.paper.authors))
+        offered = f" Did you mean {near}?" if near else ""
         yield Refusal(
             "not_in_corpus",
             (form.person,),
-            f"None of the {evidence.considered} papers has an author named {form.person}.",
+            f"None of the {evidence.considered} papers has an author named {form.person}.{offered}",
         )
         return
+    most = form.at_most(MAX_LISTED)
     yield Matched(len(found))
     if len(found) > 1:
         yield Frame(f"{len(found)} of {evidence.considered} papers:")
-    for index, paper in found[:MAX_LISTED]:
+    for index, paper in found[:most]:
         if len(found) > 1:
             yield Frame("\n- ")
         people = [name.strip() for name in re.split(r",|\band\b|&", form.person) if name.strip()]
         names = tuple(a for a in paper.authors if any(matches_person(Paper("", "", "", (a,)), one) for one in people))
         said = f"{names[0]} is an author" if len(names) == 1 else f"{_joined(names)} are authors"
         yield Draft(f"{said} of “{paper.title}”.", (Label(index),), "bibliography", ("authors", "title"))
-    if len(found) > MAX_LISTED:
-        yield Frame(f"\n\nThe other {len(found) - MAX_LISTED} are left out here.")
+    if len(found) > most:
+        yield Frame(f"\n\nThe other {len(found) - most} are left out here.")
 
 
 def fitting_papers(records: RecordQuery, papers: Sequence[Paper]) -> list[Paper]:
@@ -100,8 +104,13 @@ def fitting_papers(records: RecordQuery, papers: Sequence[Paper]) -> list[Paper]
 
 def _extreme(paper: Paper, order: Order) -> int | None:
     """The number by which the papers are ordered, largest first; ``None`` if the record doesn't have it."""
-    value = len(paper.authors) or None if order.endswith("authors") else paper.year
-    return value if value is None or order in ("most authors", "newest") else -value
+    if order.endswith("authors"):
+        value = len(paper.authors) or None
+    elif order.endswith(("abstract", "title")):
+        value = len((paper.abstract if order.endswith("abstract") else paper.title).split()) or None
+    else:
+        value = paper.year
+    return value if value is None or order.startswith(("most", "newest", "longest")) else -value
 
 
 def _fits(paper: Paper, condition: Condition) -> bool:
@@ -124,9 +133,10 @@ def _alternatives(name: str) -> list[str]:
 
 
 _FIELD_SHOWN: dict[str, Field] = {"year": "year", "count": "count", "author": "authors", "venue": "venue"}
+_FIELD_ORDERED: dict[str, Field] = {"authors": "count", "abstract": "abstract", "title": "title"}
 
 
-def _records(records: RecordQuery, evidence: QuestionEvidence) -> Iterator[Piece]:
+def _records(records: RecordQuery, evidence: QuestionEvidence, most: int) -> Iterator[Piece]:
     papers = [paper.hit.paper for paper in evidence.papers]
     fit = {paper.id for paper in fitting_papers(records, papers)}
     if not fit:
@@ -140,40 +150,37 @@ def _records(records: RecordQuery, evidence: QuestionEvidence) -> Iterator[Piece
         return
     fields = [_FIELD_SHOWN[condition.field] for condition in records.conditions]
     if records.order is not None:
-        fields.append("count" if records.order.endswith("authors") else "year")
+        shown = _FIELD_ORDERED.get(records.order.split()[-1], "year")
+        fields.append(shown if records.shown in (None, "authors") and shown == "count" else records.shown or shown)
     yield Matched(len(fit))
     if not fields:
-        yield from _all(papers)
+        yield from _all(papers, most)
         return
     yield Frame(f"{len(fit)} of {len(papers)} {'paper' if len(papers) == 1 else 'papers'}:")
     rows = [index for index, paper in enumerate(papers) if paper.id in fit]
-    for index in rows[:MAX_LISTED]:
+    for index in rows[:most]:
         row = _field_sentence(fields[-1], papers[index])
         if row is not None:
             yield Frame("\n- ")
             yield Draft(row[0], (Label(index),), "bibliography", row[1])
-    if len(rows) > MAX_LISTED:
-        yield Frame(f"\n\nThe other {len(rows) - MAX_LISTED} are left out here.")
+    if len(rows) > most:
+        yield Frame(f"\n\nThe other {len(rows) - most} are left out here.")
 
 
-def _all(papers: Sequence[Paper]) -> Iterator[Piece]:
+def _all(papers: Sequence[Paper], most: int) -> Iterator[Piece]:
     yield Frame("There is 1 paper:" if len(papers) == 1 else f"There are {len(papers)} papers:")
-    for index, paper in enumerate(papers[:MAX_LISTED]):
+    for index, paper in enumerate(papers[:most]):
         yield Frame("\n- ")
         yield Draft(f"“{paper.title}”.", (Label(index),), "bibliography", ("title",))
-    if len(papers) > MAX_LISTED:
-        more = f"The other {len(papers) - MAX_LISTED} are left out here; `rag-assistant papers` lists them all."
+    if len(papers) > most:
+        more = f"The other {len(papers) - most} are left out here; `rag-assistant papers` lists them all."
         yield Frame(f"\n\n{more}")
 
 
-def _without(topic: str, evidence: QuestionEvidence) -> Iterator[Piece]:
-    """The papers that weren't found for a topic and don't have its words: more the abstracts can't show."""
+def _without(topic: str, evidence: QuestionEvidence, most: int) -> Iterator[Piece]:
+    """The papers that aren't about a topic by their words and by the reader: more the abstracts can't show."""
     form = list_on(topic)
-    rows = [
-        at
-        for at, paper in enumerate(evidence.papers)
-        if not belongs(form, evidence.words, paper) and _same_words(evidence.words, paper) < HALF
-    ]
+    rows = [at for at, paper in enumerate(evidence.papers) if not _is_about(form, evidence.words, paper)]
     others = evidence.considered - len(evidence.papers) + len(rows)
     if not others:
         message = f"All {evidence.considered} papers seem to be about “{topic}”: none is left."
@@ -181,16 +188,21 @@ def _without(topic: str, evidence: QuestionEvidence) -> Iterator[Piece]:
         return
     yield Matched(others)
     yield Frame(f"The abstracts of {others} of {evidence.considered} papers say nothing of “{topic}”:")
-    for index in rows[:MAX_LISTED]:
+    for index in rows[:most]:
         yield Frame("\n- ")
         yield Draft(f"“{evidence.papers[index].hit.paper.title}”.", (Label(index),), "bibliography", ("title",))
-    if others > len(rows[:MAX_LISTED]):
-        yield Frame(f"\n\nThe other {others - len(rows[:MAX_LISTED])} are left out here.")
+    if others > len(rows[:most]):
+        yield Frame(f"\n\nThe other {others - len(rows[:most])} are left out here.")
 
 
-def _same_words(words: tuple[QuestionWord, ...], paper: PaperEvidence) -> float:
-    """The share of the words, by weight, that the paper has unchanged."""
-    return coverage(words, tuple(float(match == 1.0) for match in paper.matches))
+def _is_about(form: QuestionForm, words: tuple[QuestionWord, ...], paper: PaperEvidence) -> bool:
+    """Whether a paper has half of a topic's words, by weight: unchanged, unless the reader is sure that it is about
+    something else, or others like them, if the reader takes it to be on the topic."""
+    same, like = (coverage(words, tuple(float(match >= least) for match in paper.matches)) for least in (1.0, FAR))
+    sure = confidence(paper)
+    if same >= HALF and (sure is None or sure >= LISTED_IF_MATCHING):
+        return True
+    return like >= HALF and belongs(form, words, paper)
 
 
 def _similar(evidence: QuestionEvidence) -> Iterator[Piece]:
@@ -298,6 +310,8 @@ def _field_sentence(field: Field | None, paper: Paper, asked: str = "") -> tuple
         return f"{title} was published in {paper.year}.", ("title", "year")
     if field == "venue" and paper.venue:
         return f"{title} appeared at {paper.venue}.", ("title", "venue")
+    if field == "abstract":
+        return f"The abstract of {title} has {len(paper.abstract.split())} words.", ("title",)
     if field == "title":
         return f"The title is {title}.", ("title",)
     return None

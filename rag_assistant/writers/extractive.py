@@ -60,7 +60,7 @@ class ExtractiveWriter:
         if form.kind == "bibliography":
             return answer_bibliography(form, evidence)
         if form.kind == "list":
-            return matched_by_words(form, evidence, size.listed)
+            return matched_by_words(form, evidence, form.at_most(size.listed))
         if form.kind == "comparison" and (subjects := subjects_of(form, evidence.words)):
             return _comparison(subjects, evidence, size)
         return _sentences(form, evidence, size, brief=prompt.length == "short")
