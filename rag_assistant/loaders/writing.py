@@ -20,7 +20,7 @@ from rag_assistant.loaders.exports import KEPT, fields_of
 from rag_assistant.render import bibtex_entries
 from rag_assistant.types import Paper
 
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+_FORMULA = ("=", "+", "-", "@", "\t")
 _COLUMNS = ("id", "title", "abstract", "authors", "year", "venue", "url", "doi", KEPT)
 
 
@@ -55,8 +55,8 @@ FORMATS: Mapping[str, Callable[[Iterable[Paper]], Iterator[str]]] = MappingProxy
 
 
 def _cell(value: object) -> str:
-    """As text that no spreadsheet takes for a formula."""
-    text = "" if value is None else str(value)
+    """As text that no spreadsheet takes for a formula, and no reader for two lines at a lone carriage return."""
+    text = "" if value is None else str(value).replace("\r", " ")
     return f"'{text}" if text.startswith(_FORMULA) else text
 
 

@@ -28,6 +28,7 @@ TEXT = st.text(st.characters(exclude_categories=("Cs",)), max_size=40) | st.samp
         "=1+1",
         "<b>bold</b> &amp; &lt;i&gt;",
         "line one\nline two\n\nline four",
+        "a lone \r return, \x0b, \x85 and \u2028",
         "Acme, Inc.",
         "10.1000/xyz",
     ]
