@@ -120,7 +120,8 @@ def drafted(
     server: Script, tmp_path: Path, capsys: pytest.CaptureFixture[str], *replies: Reply | str, flags: Sequence[str] = ()
 ) -> tuple[int, list[dict[str, object]], str]:
     server.say(*replies)
-    records = [json.dumps(PAPER.to_dict() | {"id": name}) for name in ("tiny", *(["more"] if flags else []))]
+    another = {"id": "more", "title": "Another index", "doi": "10.1000/another", "url": "https://example.org/another"}
+    records = [json.dumps(PAPER.to_dict() | own) for own in ({"id": "tiny"}, *([another] if flags else []))]
     (tmp_path / "mine.jsonl").write_text("\n".join(records), "utf-8")
     model = ["--backend", "openai-like", "--base-url", server.url, "--model", "m"]
     code = main(["eval", "draft", str(tmp_path / "mine.jsonl"), *model, "--per-paper", "3", *flags])
